@@ -1,0 +1,37 @@
+"""weft: a web crawler that keeps every page and every link.
+
+    import weft
+
+    async for page in weft.crawl("https://example.org", max_pages=100):
+        print(page.url, page.title)
+
+    with weft.open("example.org") as stored:
+        for link in stored.links():
+            print(link.source, link.target)
+
+Only what ``__all__`` names is public; it is loaded when it is first used, so that `weft --version` stays quick.
+"""
+
+from __future__ import annotations
+
+__version__ = "0.1.0"
+__all__ = ["Cause", "LinkRow", "Page", "Reason", "Status", "StoredCrawl", "WeftError", "__version__", "crawl", "open"]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from weft.api import crawl, open
+    from weft.derive.read import LinkRow, Page, Status, StoredCrawl
+    from weft.errors import Cause, Reason, WeftError
+
+_HOMES = {
+    "Cause": "errors", "LinkRow": "derive.read", "Page": "derive.read", "Reason": "errors", "Status": "derive.read",
+    "StoredCrawl": "derive.read", "WeftError": "errors", "crawl": "api", "open": "api",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'weft' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(f"weft.{_HOMES[name]}"), name)

@@ -1,0 +1,194 @@
+"""The nouns that travel between the stations of the flow.
+
+Every record is a frozen ``msgspec.Struct``: cheap to make, safe to share, ready for a pipe. Parts know these
+values and not each other.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+from typing import NamedTuple
+
+import msgspec
+
+from weft.errors import Cause, Reason
+
+
+class State(StrEnum):
+    """Where a page stands (E1). A page that was never admitted has no state, only a reason."""
+
+    WAITING = "W"
+    RUNNING = "R"
+    COMPLETED = "C"
+    ERROR = "E"
+
+
+class LinkKind(IntEnum):
+    """What kind of element a link came from; the number is what the database keeps."""
+
+    A = 1
+    AREA = 2
+    LINK = 3
+    FRAME = 4
+    IFRAME = 5
+    REFRESH = 6
+    ONCLICK = 7
+    FORM = 8
+    CANONICAL = 9
+    REDIRECT = 10
+    SITEMAP = 11
+    IMAGE = 12
+    SCRIPT = 13
+    STYLE = 14
+    MEDIA = 15
+    EMBED = 16
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+
+class Purpose(IntEnum):
+    """Why an address is asked: a page of the crawl, or an errand the crawl needs for itself."""
+
+    PAGE = 0
+    ROBOTS = 1
+    SITEMAP = 2
+
+
+class Link(NamedTuple):
+    """One link of a page, in document order.
+
+    ``target`` is absolute and serialised by the WHATWG rules, without its fragment, which is kept beside it.
+    A named tuple, not a Struct: a page has a hundred of them, and tuples are what SQLite and JSON take.
+    """
+
+    target: str
+    kind: int
+    anchor: str = ""
+    rel: str = ""
+    fragment: str = ""
+
+
+class Lease(msgspec.Struct, frozen=True, gc=False):
+    """The right, and the duty, to ask one URL now. It ends in exactly one ``Visit``."""
+
+    page: int  # page id; for errands the id of the sitemap row or 0
+    url: str
+    site: int
+    purpose: Purpose = Purpose.PAGE
+    depth: int = 0
+    attempt: int = 1
+    hops: int = 0  # redirects walked to get here
+    origin: str = ""  # for robots.txt: the origin it will speak for
+    etag: str = ""
+    last_modified: str = ""
+
+
+class Fetched(msgspec.Struct, frozen=True, gc=False):
+    """An answer, of any status."""
+
+    status: int
+    head: bytes  # status line and header lines as received, CRLF line ends, the final empty line included
+    headers: tuple[tuple[str, str], ...]  # names in lower case, values stripped, order kept
+    wire: bytes  # the body as received, content encoding still on it, transfer encoding removed
+    body: bytes  # decoded
+    truncated: bool  # past a size bound: the kept part is used
+    started_ms: int  # epoch
+    response_ms: int  # request sent to last byte
+    ip: str
+    http_version: str  # "1.0", "1.1", "2"
+    note: str = ""  # what was odd and survivable, e.g. a content encoding that did not decode
+
+    def header(self, name: str) -> str | None:
+        """The first value of a header (lower-case name), or None."""
+        for key, value in self.headers:
+            if key == name:
+                return value
+        return None
+
+    def header_values(self, name: str) -> list[str]:
+        return [value for key, value in self.headers if key == name]
+
+
+class Failure(msgspec.Struct, frozen=True, gc=False):
+    """No answer, and why. What the web does wrong is data."""
+
+    cause: Cause
+    detail: str = ""
+    retry_after_s: float | None = None
+    started_ms: int = 0
+    response_ms: int = 0
+    ip: str = ""
+
+
+class Parsed(msgspec.Struct, frozen=True, gc=False):
+    """What one pass over a document found."""
+
+    type: str  # media type after sniffing, lower case, no parameters
+    encoding: str | None = None  # WHATWG name
+    language: str | None = None
+    title: str | None = None
+    description: str | None = None
+    canonical: str | None = None
+    base: str | None = None  # only where a <base href> changed it
+    noindex: bool = False
+    nofollow: bool = False
+    links: list[Link] = []
+    links_cut: bool = False  # more links than the bound; the first ones are kept
+    problem: str = ""  # what the parser gave up on
+
+
+class Verdict(msgspec.Struct, frozen=True, gc=False):
+    """Whether a candidate is admitted to the frontier; ``reason`` says why not."""
+
+    reason: Reason | None = None
+    detail: str = ""
+
+    @property
+    def admitted(self) -> bool:
+        return self.reason is None
+
+
+ADMITTED = Verdict()
+
+
+class Visit(msgspec.Struct, gc=False):
+    """One attempt, whatever happened: a row of the table ``visit``, its fields in the order of the columns."""
+
+    id: int
+    page: int | None
+    url: int
+    purpose: int
+    attempt: int
+    started_ms: int
+    response_ms: int | None = None
+    status: int | None = None
+    cause: str | None = None
+    detail: str | None = None
+    truncated: bool = False
+    type: str | None = None
+    encoding: str | None = None
+    language: str | None = None
+    title: str | None = None
+    description: str | None = None
+    canonical: str | None = None
+    redirect_to: str | None = None
+    noindex: bool = False
+    nofollow: bool = False
+    size: int | None = None
+    size_wire: int | None = None
+    hash: int | None = None
+    last_modified: str | None = None
+    server_date: str | None = None
+    etag: str | None = None
+    ip: str | None = None
+    http_version: str | None = None
+    out_links: int = 0
+    external_links: int = 0
+    warc: int | None = None
+    warc_offset: int | None = None
+    warc_length: int | None = None
+    digest: str | None = None
+    revisit: bool = False
+    headers: str | None = None
