@@ -1,0 +1,47 @@
+"""The parts of a URL that is already serialised, by slicing: no parsing, a fraction of a microsecond."""
+
+from __future__ import annotations
+
+
+def scheme_of(url: str) -> str:
+    """The scheme without its colon."""
+    return url[: max(url.find(":"), 0)]
+
+
+def site_of(url: str) -> str:
+    """``host``, or ``host:port`` where the port is not the scheme's default, of an http or https URL.
+
+    The two schemes are one site on their default ports. IPv6 addresses keep their brackets.
+    """
+    # The serialised form has no default port, nothing but the scheme before "//", and "/" after the authority.
+    start = url.find("//") + 2
+    authority = url[start : url.find("/", start)]
+    return authority if "@" not in authority else authority[authority.rindex("@") + 1 :]
+
+
+def origin_of(url: str) -> str:
+    """``scheme://host[:port]``, without credentials."""
+    return f"{scheme_of(url)}://{site_of(url)}"
+
+
+def host_of(url: str) -> str:
+    """The host without its port; IPv6 addresses keep their brackets."""
+    site = site_of(url)
+    colon = site.rfind(":")
+    return site if colon < 0 or site[-1] == "]" else site[:colon]
+
+
+def path_of(url: str) -> str:
+    """The path and, where there is one, ``?query``: what a request line asks for."""
+    start = path_start(url)
+    end = url.find("#", start)
+    return url[start:] if end < 0 else url[start:end]
+
+
+def path_start(url: str) -> int:
+    """The index at which the path begins."""
+    scheme_end = url.find(":") + 1
+    if not url.startswith("//", scheme_end):
+        return scheme_end
+    slash = url.find("/", scheme_end + 2)
+    return len(url) if slash < 0 else slash

@@ -1,0 +1,257 @@
+"""Parsing and resolving by the WHATWG URL Standard.
+
+The work is done by ``url-py`` (Rust); where it lags behind the standard, the rare URL is helped along here.
+Resolving is what a crawler does most: sixty links a page, most of them the same as on the page before. So what a
+reference means within a directory is kept for all pages of that directory.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from url import URL, IdnaError, URLError
+
+from weft.url.encodings import encode_query, is_utf8
+from weft.url.parts import path_start
+
+MAX_BASE_B: Final = 16_384
+"""A longer base is no base: one <base> of a megabyte would make a megabyte of every link of the page."""
+
+Target = tuple[str, str]  # the URL without its fragment, and the fragment
+
+_SPECIAL = frozenset({"http", "https", "ws", "wss", "ftp", "file"})
+_QUERY_IN_PAGE_ENCODING = frozenset({"http", "https", "ftp", "file"})
+_C0_AND_SPACE = "".join(map(chr, range(0x21)))
+_TABS_AND_NEWLINES = str.maketrans("", "", "\t\n\r")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*(?=:)")
+_AUTHORITY = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.\-]*:)?[/\\]*(?:[^/\\?#]*@)?([^/\\?#@:]+)(?=[:/\\?#]|$)")
+_ASCII_DOMAIN = re.compile(r"[!\"$&'()*+,\-.0-9;=_`a-z{}~]+")
+_NUMBER = re.compile(r"\d+|0[xX][0-9A-Fa-f]*")
+_is_plain_fragment = re.compile(r"[!#-;=?-_a-~]*").fullmatch
+
+
+def parse(text: str) -> str | None:
+    """The serialisation of an absolute URL without its fragment, or None."""
+    href = _href(None, text)
+    return None if href is None else href.partition("#")[0]
+
+
+def resolve(base: str, ref: str, encoding: str = "utf-8") -> str | None:
+    """The absolute serialisation of a reference found at ``base``, fragment included, or None.
+
+    ``encoding`` is the page's: it decides how the query of the reference is written.
+    """
+    parsed = _base(base)
+    return None if parsed is None else _href(parsed, _with_query_in(encoding, ref, parsed.scheme))
+
+
+class Resolver:
+    """Resolves the references of one page; its base is the page's URL or that of its ``<base>``."""
+
+    __slots__ = ("_base", "_encoding", "_meanings", "_page")
+
+    def __init__(self, base: str, encoding: str = "utf-8") -> None:
+        self._base = _parsed(base)
+        self._encoding = "" if is_utf8(encoding) else encoding.lower()
+        self._page = "" if self._base is None else str(self._base).partition("#")[0]
+        self._meanings = _shared.of(_directory(self._page), self._encoding)
+
+    def resolve(self, ref: str) -> Target | None:
+        """The URL a reference leads to and its fragment (without ``#``, "" where there is none), or None."""
+        known = self._meanings.get(ref, _UNKNOWN)
+        if known is not _UNKNOWN:
+            return known
+        head, mark, fragment = ref.partition("#")
+        if mark and _is_plain_fragment(fragment):
+            # What stands before "#" means the same with every fragment.
+            if not head:
+                return (self._page, fragment) if self._page else None
+            known = self._meanings.get(head, _UNKNOWN)
+            if known is not _UNKNOWN:
+                return known and (known[0], fragment)
+        return self._find(ref, head)
+
+    def _find(self, ref: str, head: str) -> Target | None:
+        """The meaning of a reference, remembered if every page of the directory would find the same."""
+        if self._base is None:
+            return None
+        href = _href(self._base, _with_query_in(self._encoding, ref, self._base.scheme) if self._encoding else ref)
+        url, _, fragment = ("", "", "") if href is None else href.partition("#")
+        if len(url) <= _SharedMeanings.MAX_LENGTH and _means_same_in_directory(head, self._page):
+            _shared.add(self._meanings, head, (url, "") if url else None)
+        return (url, fragment) if url else None
+
+
+_Meanings = dict[str, "Target | None"]
+
+
+class _SharedMeanings:
+    """What references mean, per directory and encoding; bounded in directories, in entries, in length of each."""
+
+    MAX_LENGTH = 512
+    MAX_DIRECTORIES = 1_024
+    MAX_ENTRIES = 32_768
+
+    def __init__(self) -> None:
+        self._directories: dict[str, _Meanings] = {}
+        self._entries = 0
+
+    def of(self, directory: str, encoding: str) -> _Meanings:
+        """The directory's meanings, shared; fresh ones, shared with nobody, where there is no directory."""
+        if not directory or len(directory) > self.MAX_LENGTH:
+            return {}
+        name = f"{encoding} {directory}" if encoding else directory
+        found = self._directories.get(name)
+        if found is None:
+            if len(self._directories) >= self.MAX_DIRECTORIES:
+                oldest = next(iter(self._directories))
+                self._entries -= len(self._directories.pop(oldest))
+            found = self._directories[name] = {}
+        return found
+
+    def add(self, meanings: _Meanings, ref: str, target: Target | None) -> None:
+        if self._entries >= self.MAX_ENTRIES:
+            for directory in self._directories.values():
+                directory.clear()
+            meanings.clear()
+            self._entries = 0
+        meanings[ref] = target
+        self._entries += 1
+
+
+_shared = _SharedMeanings()
+_UNKNOWN: Final[Target] = ("", "")
+
+
+def _directory(url: str) -> str:
+    """The part of a serialised http(s) URL that relative paths start from; "" for other schemes."""
+    if not url.startswith("http"):
+        return ""
+    query = url.find("?")
+    return url[: (url.rfind("/") if query < 0 else url.rfind("/", 0, query)) + 1]
+
+
+def _means_same_in_directory(ref: str, page: str) -> bool:
+    """Whether a reference without a fragment means the same on every page of a directory.
+
+    Not so for the empty one and for ``?query``, nor for these behind the page's own scheme (``http:?query``), however
+    hidden between spaces and newlines. Nor may a space end it, which is trimmed or not as a fragment follows or not.
+    """
+    if not ref or ref[0] in "? " or ref[-1] == " " or len(ref) > _SharedMeanings.MAX_LENGTH or not ref.isprintable():
+        return False
+    if ":" not in ref:
+        return True
+    scheme = page[: page.index(":") + 1]
+    return ref[: len(scheme)].lower() != scheme or ref[len(scheme) : len(scheme) + 1] in ("/", "\\")
+
+
+@lru_cache(maxsize=64)
+def _base(text: str) -> URL | None:
+    """The parsed base, kept."""
+    return _parsed(text)
+
+
+def _parsed(text: str) -> URL | None:
+    """The parsed base, or None."""
+    if len(text) > MAX_BASE_B:
+        return None
+    try:
+        parsed = URL.parse(text)
+        if "^" not in text:
+            return parsed
+    except (URLError, UnicodeEncodeError):
+        pass
+    href = _href(None, text)
+    try:
+        return None if href is None else URL.parse(href)
+    except URLError:
+        return None  # a domain that only we let pass
+
+
+def _href(base: URL | None, text: str) -> str | None:
+    """The serialisation of a URL, or None."""
+    try:
+        href = str(URL.parse(text) if base is None else base.join(text))
+    except UnicodeEncodeError:
+        return _href(base, _scalar_values(text))
+    except URLError as error:
+        helped = _href_of_ascii_domain(base, text) if isinstance(error, IdnaError) else _href_of_slashes(base, text)
+        if helped is None:
+            return None
+        href = helped
+    if "^" in href:
+        href = _caret_encoded(href)
+    # Only paths like that of mailto: may hold spaces; in lists of URLs they would do harm.
+    return href if " " not in href else href.replace(" ", "%20")
+
+
+def _scalar_values(text: str) -> str:
+    """The text with surrogate pairs joined and lone surrogates replaced, as in every string a browser parses."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _trimmed(text: str) -> str:
+    """The text without what the URL parser removes before it starts."""
+    return text.strip(_C0_AND_SPACE).translate(_TABS_AND_NEWLINES)
+
+
+def _href_of_slashes(base: URL | None, text: str) -> str | None:
+    """The serialisation of ``///host/path``, whose further slashes are ignored, or None."""
+    trimmed = _trimmed(text)
+    host = trimmed.lstrip("/\\")
+    if base is None or len(trimmed) - len(host) < 3 or base.scheme not in _SPECIAL or base.scheme == "file":
+        return None
+    return _href(None, f"{base.scheme}://{host}") if host else None
+
+
+def _href_of_ascii_domain(base: URL | None, text: str) -> str | None:
+    """The serialisation of a URL whose domain is ASCII and wrong punycode, which the standard lets pass, or None."""
+    trimmed = _trimmed(text)
+    match = _AUTHORITY.match(trimmed)
+    domain = _ascii_domain(match[1]) if match else None
+    if match is None or domain is None:
+        return None
+    try:
+        stand_in = f"{trimmed[: match.start(1)]}x{trimmed[match.end(1) :]}"
+        href = str(URL.parse(stand_in) if base is None else base.join(stand_in))
+    except URLError:
+        return None
+    end = path_start(href)
+    start = max(href.rfind("@", 0, end), href.find("//") + 1) + 1
+    return f"{href[:start]}{domain}{href[start + 1 :]}" if href[start] == "x" else None
+
+
+def _ascii_domain(host: str) -> str | None:
+    """The domain in lower case, if it is ASCII with a punycode label and of characters that domains may have."""
+    from urllib.parse import unquote_to_bytes  # for one domain in a million
+
+    try:
+        domain = unquote_to_bytes(host).decode("ascii").lower()
+    except UnicodeError:
+        return None
+    labels = domain.removesuffix(".").split(".")
+    if not any(label.startswith("xn--") for label in labels) or _NUMBER.fullmatch(labels[-1]):
+        return None
+    return domain if _ASCII_DOMAIN.fullmatch(domain) else None
+
+
+def _caret_encoded(href: str) -> str:
+    """The URL with ``^`` percent-encoded in its path, unless the path is opaque."""
+    end = min(len(head) for head in (href.partition("?")[0], href.partition("#")[0]))
+    if href[href.index(":") + 1 : end].startswith("/"):
+        return href[:end].replace("^", "%5E") + href[end:]
+    return href
+
+
+def _with_query_in(encoding: str, ref: str, scheme: str) -> str:
+    """The reference with its query percent-encoded in a legacy encoding; unchanged where that has no effect."""
+    if ref.isascii() or "?" not in ref or is_utf8(encoding):
+        return ref
+    head, hash_sign, fragment = _trimmed(_scalar_values(ref)).partition("#")
+    path, mark, query = head.partition("?")
+    named = _SCHEME.match(path)
+    if (named[0].lower() if named else scheme) not in _QUERY_IN_PAGE_ENCODING:
+        return ref
+    return f"{path}{mark}{encode_query(query, encoding)}{hash_sign}{fragment}"
