@@ -1,0 +1,194 @@
+"""robots.txt and sitemaps of a site: asked before anything else, kept with the site, obeyed at every lease."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Callable
+
+import msgspec
+
+from weft.errors import POLICIES, Cause
+from weft.fetch.robots import Meaning, Robots, RuleSet, meaning_of_status
+from weft.ports import Ask, Clock, Hold, Pass, Refuse
+from weft.records import Failure, Fetched, Lease, Purpose
+from weft.spec import CrawlSpec
+from weft.url import origin_of, path_of, resolve
+
+FRESH_MS = 24 * 3600 * 1000  # RFC 9309 section 2.4
+FAILED_FRESH_MS = 10 * 60 * 1000  # unreachable: asked again later
+REDIRECTS_MAX = 5  # RFC 9309 section 2.3.1.2
+KEPT_B = 500 * 1024  # section 2.5
+CACHE_ORIGINS = 20_000
+AGENT = "weft"
+TOO_MANY_REQUESTS = 429  # means rest first; only a site that insists has no robots.txt to show
+_PASS = Pass(0.0)
+
+
+class Known(msgspec.Struct, frozen=True):
+    """What is known of an origin's robots.txt: rules, or why there are none."""
+
+    rules: RuleSet | None
+    refusal: Refuse | None
+    ticket: Pass
+    until_ms: int
+
+
+class OriginRow(msgspec.Struct, frozen=True):
+    """A row of the table ``origin``, fields in the order of the columns."""
+
+    name: str
+    site: int
+    robots_status: int | None
+    robots_cause: str | None
+    robots_content: bytes | None
+    robots_url: str
+    crawl_delay_s: float | None
+    fetched_ms: int
+
+
+class AskAgain(msgspec.Struct, frozen=True):
+    """robots.txt is not known yet: this lease next, after so many seconds of rest."""
+
+    lease: Lease
+    rest_s: float
+
+
+class Learnt(msgspec.Struct, frozen=True):
+    """robots.txt is known now. ``sitemaps`` are absolute URLs; ``cause`` is set where it could not be had."""
+
+    origin: str
+    delay_s: float | None
+    sitemaps: tuple[str, ...]
+    cause: Cause | None
+
+
+class SiteRules:
+    """The gate of the frontier. Keeps the newest origins in RAM, all of them in the database."""
+
+    def __init__(self, connection: sqlite3.Connection, spec: CrawlSpec, clock: Clock) -> None:
+        self._db = connection
+        self._ignore = spec.politeness.ignore_robots
+        self._retries = spec.limits.retries
+        self._clock = clock
+        self._cache: OrderedDict[str, Known] = OrderedDict()
+        self._asking: dict[str, int] = {}  # origin -> the site that waits for it
+        self._rows: list[OriginRow] = []
+
+    def check(self, url: str, site_id: int) -> Pass | Ask | Hold | Refuse:
+        """Whether this URL may be asked now."""
+        origin = origin_of(url)
+        known = self._known(origin)
+        if known is None and self._ignore:
+            return _PASS
+        if known is None:
+            if origin in self._asking:
+                return Hold()
+            self._asking[origin] = site_id
+            return Ask(Lease(page=0, url=f"{origin}/robots.txt", site=site_id, purpose=Purpose.ROBOTS, origin=origin))
+        if known.rules is None:
+            assert known.refusal is not None
+            return known.refusal
+        verdict = known.rules.check(path_of(url))
+        if not verdict.allowed:
+            return Refuse(Cause.ROBOTS_DISALLOWED, f"line {verdict.line}: {verdict.rule}" if verdict.line else verdict.rule)
+        return known.ticket
+
+    def allows(self, url: str) -> bool:
+        """Whether robots.txt, as far as it is known, lets us ask; for sitemaps, which wait for nothing."""
+        known = None if self._ignore else self._known(origin_of(url))
+        return known is None or known.rules is None or known.rules.check(path_of(url)).allowed
+
+    def _known(self, origin: str) -> Known | None:
+        known = self._cache.get(origin)
+        if known is None:
+            row = self._db.execute(
+                "SELECT name, site, robots_status, robots_cause, robots_content, robots_url, crawl_delay_s, fetched_ms"
+                " FROM origin WHERE name = ?", (origin,)
+            ).fetchone()  # fmt: skip
+            if row is None:
+                return None
+            known = self._keep(OriginRow(*row))
+        if known.until_ms <= self._clock.epoch_ms():
+            self._cache.pop(origin, None)
+            return None
+        return known
+
+    def _keep(self, row: OriginRow) -> Known:
+        if row.robots_cause is not None:
+            refusal = Refuse(Cause(row.robots_cause), f"robots.txt: {row.robots_status or 'no answer'}")
+            known = Known(None, refusal, _PASS, row.fetched_ms + FAILED_FRESH_MS)
+        else:
+            rules = Robots.parse(row.robots_content or b"").rules_for(AGENT)
+            known = Known(rules, None, Pass(row.crawl_delay_s or 0.0), row.fetched_ms + FRESH_MS)
+        self._cache[row.name] = known
+        while len(self._cache) > CACHE_ORIGINS:
+            self._cache.popitem(last=False)
+        return known
+
+    def give_up(self, origin: str, site_id: int, cause: Cause) -> None:
+        """The origin does not answer: its pages are refused for this cause, as their turn comes, for a while."""
+        row = OriginRow(origin, site_id, None, cause.value, None, f"{origin}/robots.txt", None, self._clock.epoch_ms())
+        self._keep(row)
+        self._rows.append(row)
+
+    def waiting_site(self, origin: str) -> int:
+        """The site whose pages wait for this origin's robots.txt."""
+        return self._asking[origin]
+
+    def answered(self, lease: Lease, answer: Fetched | Failure, site_of_url: Callable[[str], int]) -> AskAgain | Learnt:
+        """What an answer for robots.txt means."""
+        match answer:
+            case Failure(cause=cause):
+                return self._unreachable(lease, cause, None)
+            case Fetched(status=status):
+                target = self._redirect_target(lease, answer)
+                if target is not None:
+                    if lease.hops >= REDIRECTS_MAX or not target.startswith(("http://", "https://")):
+                        return self._unreachable(lease, Cause.ROBOTS_UNAVAILABLE, status)  # fail closed
+                    following = msgspec.structs.replace(lease, url=target, site=site_of_url(target), hops=lease.hops + 1, attempt=1)
+                    return AskAgain(following, 0.0)
+                if status == TOO_MANY_REQUESTS and lease.attempt <= self._retries:
+                    return self._unreachable(lease, Cause.ROBOTS_UNAVAILABLE, status)
+                match meaning_of_status(status):
+                    case Meaning.PARSE:
+                        return self._learn(lease, status, answer.body[:KEPT_B], answer.body[:KEPT_B])
+                    case Meaning.ALLOW_ALL:
+                        return self._learn(lease, status, None, b"")
+                    case Meaning.UNREACHABLE:
+                        return self._unreachable(lease, Cause.ROBOTS_UNAVAILABLE, status)
+
+    def _redirect_target(self, lease: Lease, answer: Fetched) -> str | None:
+        location = answer.header("location")
+        if answer.status not in (301, 302, 303, 307, 308) or not location:
+            return None
+        target = resolve(lease.url, location)
+        return target.partition("#")[0] if target else None
+
+    def _unreachable(self, lease: Lease, cause: Cause, status: int | None) -> AskAgain | Learnt:
+        policy = POLICIES[cause]
+        if policy.retried and lease.attempt <= self._retries:
+            rest_s = policy.first_delay_s * policy.growth ** (lease.attempt - 1)
+            return AskAgain(msgspec.structs.replace(lease, attempt=lease.attempt + 1), rest_s)
+        self._remember(OriginRow(lease.origin, self._asking[lease.origin], status, cause.value, None, lease.url, None, self._clock.epoch_ms()))
+        return Learnt(lease.origin, None, (), cause)
+
+    def _learn(self, lease: Lease, status: int, content: bytes | None, body: bytes) -> Learnt:
+        robots = Robots.parse(body)
+        delay_s = robots.rules_for(AGENT).crawl_delay_s
+        self._remember(OriginRow(lease.origin, self._asking[lease.origin], status, None, content, lease.url, delay_s, self._clock.epoch_ms()))
+        found = (resolve(lease.url, text) for text in robots.sitemaps)
+        sitemaps = tuple(url.partition("#")[0] for url in found if url is not None and url.startswith(("http://", "https://")))
+        return Learnt(lease.origin, delay_s, sitemaps, None)
+
+    def _remember(self, row: OriginRow) -> None:
+        del self._asking[row.name]
+        self._keep(row)
+        self._rows.append(row)
+
+    def flush(self) -> None:
+        """Writes what was learnt, inside the caller's transaction."""
+        self._db.executemany(
+            "INSERT OR REPLACE INTO origin VALUES(?, ?, ?, ?, ?, ?, ?, ?)", [msgspec.structs.astuple(row) for row in self._rows]
+        )
+        self._rows = []

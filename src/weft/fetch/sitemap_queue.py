@@ -1,0 +1,66 @@
+"""Which sitemap files of which site are still to be read; they wait in a table of their own, not among the pages."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+
+from weft.records import Lease, Purpose
+
+FILES_A_SITE = 500
+LEVELS = 3  # an index of indexes of indexes is where it ends
+
+
+class SitemapQueue:
+    """Each sitemap URL once; leases for those that wait. Writes inside the caller's transaction."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._db = connection
+        self._next = int(connection.execute("SELECT coalesce(max(id), 0) FROM sitemap").fetchone()[0]) + 1
+        self._levels: dict[int, int] = {}  # of those under way
+        self._new: list[tuple[int, int, str, int]] = []
+        self._ended: list[tuple[str, str | None, int, int, int]] = []
+        self._known: dict[str, int] = {}
+        self._per_site: dict[int, int] = {}
+
+    def waiting(self) -> list[Lease]:
+        """What an earlier run left to read."""
+        rows = self._db.execute(
+            "SELECT s.id, u.text, s.site, s.level FROM sitemap s JOIN url u ON u.id = s.url WHERE s.state = 'W' ORDER BY s.id"
+        ).fetchall()
+        self._levels.update((number, level) for number, _, _, level in rows)
+        return [Lease(page=number, url=url, site=site, purpose=Purpose.SITEMAP) for number, url, site, _ in rows]
+
+    def add(self, url: str, site: int, parent: int | None) -> Lease | None:
+        """The lease for a sitemap that is new; None where it is known, too deep in indexes, or one too many."""
+        level = 0 if parent is None else self._levels.get(parent, 0) + 1
+        if level > LEVELS or url in self._known:
+            return None
+        if self._db.execute("SELECT 1 FROM sitemap s JOIN url u ON u.id = s.url WHERE s.site = ? AND u.text = ?", (site, url)).fetchone():
+            return None
+        if site not in self._per_site:
+            self._per_site[site] = int(self._db.execute("SELECT count(*) FROM sitemap WHERE site = ?", (site,)).fetchone()[0])
+        if self._per_site[site] >= FILES_A_SITE:
+            return None
+        self._per_site[site] += 1
+        number = self._known[url] = self._next
+        self._next += 1
+        self._levels[number] = level
+        self._new.append((number, site, url, level))
+        return Lease(page=number, url=url, site=site, purpose=Purpose.SITEMAP)
+
+    def end(self, lease: Lease, cause: str | None, entries: int) -> None:
+        """The file was read, or could not be."""
+        self._levels.pop(lease.page, None)
+        self._ended.append(("C" if cause is None else "E", cause, entries, lease.attempt, lease.page))
+
+    def flush(self, name: Callable[[str], int]) -> None:
+        """``name`` gives the id of a URL's text."""
+        self._db.executemany(
+            "INSERT OR IGNORE INTO sitemap(id, site, url, state, level) VALUES(?, ?, ?, 'W', ?)",
+            [(number, site, name(url), level) for number, site, url, level in self._new],
+        )
+        self._db.executemany("UPDATE sitemap SET state = ?, cause = ?, entries = ?, attempts = ? WHERE id = ?", self._ended)
+        self._new, self._ended = [], []
+        self._known.clear()
+        self._per_site.clear()

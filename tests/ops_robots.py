@@ -1,0 +1,77 @@
+"""How the ops ``robots.*`` of the vectors ask weft."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+from weft.fetch.robots import Meaning, Robots, meaning_of_status
+from weft.url import resolve
+
+_bodies: dict[str, bytes] = {}
+_parsed = lru_cache(maxsize=64)(Robots.parse)
+
+
+def path_of(url: str) -> str:
+    """``/path?query`` of a URL as written, not serialised: the vectors hold URLs that no serialiser would let be."""
+    rest = url.partition("#")[0]
+    start = re.search(r"[/?;]", rest)
+    scheme = rest.find("://")
+    after = scheme + 3 if scheme >= 0 and (start is None or start.start() > scheme) else 2 * rest.startswith("//")
+    path = re.search(r"[/?;].*", rest[after:], re.DOTALL)
+    return "/" if path is None else path.group() if path.group().startswith("/") else "/" + path.group()
+
+
+def _robots_of(given: dict[str, object]) -> Robots:
+    """The robots.txt of a case: its own, or that of an earlier case with the same ``robots_file``."""
+    body = given.get("robots", given.get("body"))
+    name = given.get("robots_file")
+    if isinstance(name, str):
+        body = _bodies.setdefault(name, body) if isinstance(body, bytes) else _bodies.get(name)
+    if not isinstance(body, bytes):
+        raise LookupError(f"no robots.txt is known for {name!r}: give its case with the body first")
+    return _parsed(body)
+
+
+def _allowed(given: dict[str, object]) -> object:
+    # match, not check: the suites ask the rules alone, in which /robots.txt is a path like others
+    rule = _robots_of(given).rules_for(str(given["agent"])).match(path_of(str(given["url"])))
+    return rule is None or rule.allow
+
+
+def _allowed_multi_agent(given: dict[str, object]) -> object:
+    agents = given["agents"]
+    assert isinstance(agents, list)
+    rule = _robots_of(given).rules_for(*map(str, agents)).match(path_of(str(given["url"])))
+    return rule is None or rule.allow
+
+
+def _crawl_delay(given: dict[str, object]) -> object:
+    # some suites hand over a whole User-Agent header; any product in it may be the one that the file names
+    agent = str(given["agent"])
+    return _robots_of(given).rules_for(agent, *re.findall(r"[A-Za-z_-]+", agent)).crawl_delay_s
+
+
+def _sitemaps(given: dict[str, object]) -> object:
+    base = given.get("robots_url") or given.get("base_url") or ""
+    base = str(base) if "://" in str(base) else f"http://{base or 'localhost'}/"
+    found = (resolve(base, value) for value in _robots_of(given).sitemaps)
+    return list(dict.fromkeys(url for url in found if url is not None))
+
+
+def _status(given: dict[str, object]) -> object:
+    status = given["status"]
+    assert isinstance(status, int)
+    meaning = meaning_of_status(status)
+    unreachable = meaning is Meaning.UNREACHABLE
+    return {"allow_all": not unreachable, "allow_none": unreachable, "defer": unreachable}
+
+
+OPS: dict[str, Callable[[dict[str, object]], object]] = {
+    "robots.allowed": _allowed,
+    "robots.allowed_multi_agent": _allowed_multi_agent,
+    "robots.crawl_delay": _crawl_delay,
+    "robots.sitemaps": _sitemaps,
+    "robots.status": _status,
+}
