@@ -1,0 +1,85 @@
+"""The tables of ``crawl.db`` and their migrations. docs/database.md explains them to users."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from weft.records import LinkKind
+
+TABLES = """
+CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE counter(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE run(
+    id INTEGER PRIMARY KEY, started_ms INTEGER NOT NULL, ended_ms INTEGER, stop_reason TEXT,
+    version TEXT NOT NULL, active_ms INTEGER NOT NULL DEFAULT 0, pages INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE site(
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, first_access_ms INTEGER, next_access_ms INTEGER NOT NULL DEFAULT 0,
+    slow_answers INTEGER NOT NULL DEFAULT 0, failures INTEGER NOT NULL DEFAULT 0, pages INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE origin(
+    name TEXT PRIMARY KEY, site INTEGER NOT NULL REFERENCES site, robots_status INTEGER, robots_cause TEXT,
+    robots_content BLOB, robots_url TEXT, crawl_delay_s REAL, fetched_ms INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE url(id INTEGER PRIMARY KEY, text TEXT NOT NULL, page INTEGER);
+CREATE TABLE seen(hash INTEGER PRIMARY KEY, url INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE seen_key(hash INTEGER PRIMARY KEY, page INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE page(
+    id INTEGER PRIMARY KEY REFERENCES url, site INTEGER NOT NULL REFERENCES site, state TEXT, reason TEXT,
+    depth INTEGER NOT NULL, hops INTEGER NOT NULL DEFAULT 0, chain INTEGER NOT NULL DEFAULT 0,
+    priority INTEGER NOT NULL, found_in INTEGER, url INTEGER, key TEXT, attempts INTEGER NOT NULL DEFAULT 0,
+    retry_ms INTEGER, cause TEXT, visit INTEGER);
+CREATE INDEX page_queue ON page(site, priority, id) WHERE state = 'W' AND retry_ms IS NULL;
+CREATE INDEX page_retry ON page(retry_ms) WHERE state = 'W' AND retry_ms IS NOT NULL;
+CREATE INDEX page_running ON page(id) WHERE state = 'R';
+CREATE TABLE seed(
+    id INTEGER PRIMARY KEY, page INTEGER NOT NULL REFERENCES page, added_ms INTEGER NOT NULL, source TEXT NOT NULL,
+    fallback TEXT);
+CREATE TABLE visit(
+    id INTEGER PRIMARY KEY, page INTEGER REFERENCES page, url INTEGER NOT NULL REFERENCES url, purpose INTEGER NOT NULL,
+    attempt INTEGER NOT NULL, started_ms INTEGER NOT NULL, response_ms INTEGER, status INTEGER, cause TEXT, detail TEXT,
+    truncated INTEGER NOT NULL DEFAULT 0, type TEXT, encoding TEXT, language TEXT, title TEXT, description TEXT,
+    canonical TEXT, redirect_to TEXT, noindex INTEGER NOT NULL DEFAULT 0, nofollow INTEGER NOT NULL DEFAULT 0,
+    size INTEGER, size_wire INTEGER, hash INTEGER, last_modified TEXT, server_date TEXT, etag TEXT, ip TEXT,
+    http_version TEXT, out_links INTEGER NOT NULL DEFAULT 0, external_links INTEGER NOT NULL DEFAULT 0,
+    warc INTEGER REFERENCES warc, warc_offset INTEGER, warc_length INTEGER, digest TEXT, revisit INTEGER NOT NULL DEFAULT 0, headers TEXT);
+CREATE INDEX visit_page ON visit(page, id) WHERE page IS NOT NULL;
+CREATE INDEX visit_hash ON visit(hash) WHERE hash IS NOT NULL;
+CREATE TABLE link_pack(visit INTEGER PRIMARY KEY REFERENCES visit, links TEXT NOT NULL);
+CREATE TABLE link_kind(id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE warc(id INTEGER PRIMARY KEY, file TEXT NOT NULL UNIQUE, committed_b INTEGER NOT NULL, closed INTEGER NOT NULL);
+CREATE TABLE sitemap(
+    id INTEGER PRIMARY KEY, site INTEGER NOT NULL REFERENCES site, url INTEGER NOT NULL UNIQUE REFERENCES url,
+    state TEXT NOT NULL, level INTEGER NOT NULL, cause TEXT, entries INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0);
+CREATE INDEX sitemap_site ON sitemap(site, state);
+CREATE TABLE cookie(
+    origin TEXT NOT NULL, path TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, expires_s REAL, PRIMARY KEY(origin, path, name)) WITHOUT ROWID;
+CREATE TABLE trap(key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE scope_site(name TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE bug(id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, url TEXT NOT NULL, traceback TEXT NOT NULL);
+"""
+
+VIEWS = """
+CREATE VIEW link AS
+SELECT p.id AS from_page, CASE WHEN t.page = 0 THEN NULL ELSE coalesce(t.page, t.id) END AS to_page,
+       l.key AS position, t.text AS target, k.name AS kind, json_extract(l.value, '$[3]') AS anchor,
+       json_extract(l.value, '$[4]') AS rel, json_extract(l.value, '$[5]') AS fragment,
+       json_extract(l.value, '$[2]') AS offered, v.id AS visit
+FROM page p JOIN visit v ON v.id = p.visit JOIN link_pack k0 ON k0.visit = v.id, json_each(k0.links) l
+     JOIN url t ON t.id = json_extract(l.value, '$[0]') JOIN link_kind k ON k.id = json_extract(l.value, '$[1]');
+CREATE VIEW document AS
+SELECT p.id, s.name AS site, u.text AS url, coalesce(p.key, o.text) AS key, p.state, p.reason, p.depth, p.attempts, v.status,
+       coalesce(v.cause, p.cause) AS cause, v.type, v.encoding, v.language, v.title, v.size, v.hash,
+       strftime('%Y-%m-%dT%H:%M:%SZ', v.started_ms / 1000, 'unixepoch') AS fetched_at, v.redirect_to, v.canonical
+FROM page p JOIN site s ON s.id = p.site JOIN url o ON o.id = p.id JOIN url u ON u.id = coalesce(p.url, p.id)
+     LEFT JOIN visit v ON v.id = p.visit;
+"""
+
+
+def create(connection: sqlite3.Connection) -> None:
+    """The first schema."""
+    for statement in (TABLES + VIEWS).split(";\n"):
+        if statement.strip():
+            connection.execute(statement)
+    connection.executemany("INSERT INTO link_kind VALUES(?, ?)", [(kind.value, kind.label) for kind in LinkKind])
+
+
+MIGRATIONS = (create,)
+VERSION = len(MIGRATIONS)

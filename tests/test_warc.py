@@ -1,0 +1,738 @@
+"""What was fetched is kept so that every WARC tool reads it back byte for byte (E3, promises 1, 9, 10)."""
+
+from __future__ import annotations
+
+import base64
+import errno
+import gzip
+import hashlib
+import http.client
+import io
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import uuid
+import warnings
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+import brotli  # type: ignore[import-untyped, unused-ignore]
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from warcio.archiveiterator import ArchiveIterator
+
+from weft.errors import FolderError, StoreError
+from weft.store import cdxj, warc
+from weft.store.cdxj import REVISIT_MIME, CdxRow, cdxj_line, surt_key, write_cdxj
+from weft.store.warc import Place, RevisitOf, WarcWriter, payload_digest, random_record_id, read_record, recover
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # fastwarc warns of its own old names while it loads
+    from fastwarc.warc import ArchiveIterator as FastIterator
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC)
+URL = "http://example.org/page?x=1"
+REQUEST = b"GET /page?x=1 HTTP/1.1\r\nHost: example.org\r\nUser-Agent: weft\r\n\r\n"
+HTML = b"<!DOCTYPE html><title>x</title><body><a href='/b'>link</a> " + b"text of the page " * 1300 + b"</body>"
+
+
+def head(*lines: bytes, first: bytes = b"HTTP/1.1 200 OK") -> bytes:
+    return b"\r\n".join([first, b"Content-Type: text/html", *lines, b"", b""])
+
+
+def writer(folder: Path, *, prefix: str = "main", max_file_b: int = 10**9, compress: bool = True) -> WarcWriter:
+    numbers = count(1)
+    return WarcWriter(
+        folder,
+        prefix=prefix,
+        max_file_b=max_file_b,
+        software="weft/0.0",
+        info={"robots": "obey"},
+        now=lambda: NOW,
+        new_id=lambda: f"urn:uuid:00000000-0000-4000-8000-{next(numbers):012d}",
+        compress=compress,
+    )
+
+
+class Seen(NamedTuple):
+    type: str
+    url: str | None
+    payload: bytes
+
+
+def verified(path: Path) -> list[Seen]:
+    """All records of a file, after warcio and fastwarc both checked every digest and agree on what there is."""
+    seen = []
+    with path.open("rb") as file:
+        for record in ArchiveIterator(file, check_digests="raise"):
+            payload = record.raw_stream.read()  # content_stream would also undo content encodings
+            assert record.digest_checker.passed is not False
+            seen.append(Seen(record.rec_type, record.rec_headers.get_header("WARC-Target-URI"), payload))
+    fast = []
+    for record in FastIterator(str(path), parse_http=False):
+        assert record.verify_block_digest(), record.headers
+        record.parse_http()
+        kind = record.headers.get("WARC-Type") or ""
+        if kind == "response":
+            assert record.verify_payload_digest(), record.headers
+        url = record.headers.get("WARC-Target-URI")
+        fast.append(Seen(kind, url, record.reader.read()))
+    assert fast == seen
+    return seen
+
+
+def write(
+    one: WarcWriter, url: str = URL, *lines: bytes, body: bytes = HTML, revisit: RevisitOf | None = None
+) -> Place:
+    return one.write_exchange(url, NOW, REQUEST, head(*lines), body, "192.0.2.1", revisit=revisit)
+
+
+GOLDEN = """\
+WARC/1.1
+WARC-Type: warcinfo
+WARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-000000000001>
+WARC-Date: 2026-01-02T03:04:05Z
+WARC-Filename: weft-main-20260102030405-00001.warc.gz
+WARC-Block-Digest: sha1:3CPD6CFUTGQHX2MLFSOEMSNXP26YDY7P
+Content-Type: application/warc-fields
+Content-Length: 156
+
+software: weft/0.0
+format: WARC File Format 1.1
+conformsTo: http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/
+robots: obey
+
+
+WARC/1.1
+WARC-Type: response
+WARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-000000000002>
+WARC-Date: 2026-01-02T03:04:05Z
+WARC-Target-URI: http://example.org/page?x=1
+WARC-IP-Address: 192.0.2.1
+WARC-Payload-Digest: sha1:VL2MMHO4YXUKFWV63YHTWSBM3GXKSQ2N
+WARC-Truncated: length
+WARC-Block-Digest: sha1:6OPQWLRWV3EH7KR5CNYE64XBCKES2CMN
+Content-Type: application/http; msgtype=response
+Content-Length: 99
+
+HTTP/1.1 200 OK
+Content-Type: text/html
+X-Crawler-Content-Length: 999
+Content-Length: 5
+
+hello
+
+WARC/1.1
+WARC-Type: request
+WARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-000000000003>
+WARC-Date: 2026-01-02T03:04:05Z
+WARC-Target-URI: http://example.org/page?x=1
+WARC-IP-Address: 192.0.2.1
+WARC-Concurrent-To: <urn:uuid:00000000-0000-4000-8000-000000000002>
+WARC-Block-Digest: sha1:JTVR7O3CLAMDRLXHSH4SKVHH7HMF4NCJ
+Content-Type: application/http; msgtype=request
+Content-Length: 63
+
+GET /page?x=1 HTTP/1.1
+Host: example.org
+User-Agent: weft
+
+
+
+"""
+
+
+def test_golden(tmp_path: Path) -> None:
+    """Exact bytes, with clock and ids given."""
+    one = writer(tmp_path)
+    place = one.write_exchange(
+        URL, NOW, REQUEST, head(b"Content-Length: 999"), b"hello", "192.0.2.1", truncated="length"
+    )
+    one.close()
+    path = tmp_path / "weft-main-20260102030405-00001.warc.gz"
+    assert gzip.decompress(path.read_bytes()).decode() == GOLDEN.replace("\n", "\r\n")
+    assert one.positions() == {path.name: (path.stat().st_size, True)}
+    assert place.file == path.name
+    with path.open("rb") as file:
+        file.seek(place.offset)
+        assert gzip.decompress(file.read(place.length)).startswith(b"WARC/1.1\r\nWARC-Type: response\r\n")
+
+
+def test_digest_is_what_everyone_else_computes() -> None:
+    for data in (b"", b"hello", HTML):
+        assert payload_digest(data) == "sha1:" + base64.b32encode(hashlib.sha1(data).digest()).decode()
+
+
+def test_record_ids_are_version_4_uuids() -> None:
+    for _ in range(50):
+        identity = uuid.UUID(random_record_id().removeprefix("urn:uuid:"))
+        assert (identity.version, identity.variant) == (4, uuid.RFC_4122)
+
+
+@pytest.mark.parametrize("compress", [True, False])
+def test_exchange_comes_back(tmp_path: Path, compress: bool) -> None:
+    one = writer(tmp_path, compress=compress)
+    places = [write(one, f"http://example.org/{n}", body=HTML * n) for n in range(4)]
+    failed = one.write_metadata("http://gone.example/", NOW, {"cause": "DNS_NOT_FOUND", "detail": "a\r\nb\0c"})
+    one.close()
+    for n, place in enumerate(places):
+        for length in (place.length, None):
+            record = read_record(tmp_path / place.file, place.offset, length)
+            assert (record.type, record.http_head, record.body) == ("response", head(), HTML * n)
+            assert record.headers["WARC-Payload-Digest"] == place.digest == payload_digest(HTML * n)
+    record = read_record(tmp_path / failed.file, failed.offset, failed.length)
+    assert (record.type, record.http_head, record.body) == (
+        "metadata",
+        b"",
+        b"cause: DNS_NOT_FOUND\r\ndetail: a b c\r\n",
+    )
+    kinds = [seen.type for seen in verified(tmp_path / failed.file)]
+    assert kinds == ["warcinfo", *["response", "request"] * 4, "metadata"]
+
+
+def test_no_request_record_without_a_request(tmp_path: Path) -> None:
+    one = writer(tmp_path)
+    place = one.write_exchange(URL, NOW, b"", head(), b"x")
+    one.close()
+    assert [seen.type for seen in verified(tmp_path / place.file)] == ["warcinfo", "response"]
+
+
+def stored(tmp_path: Path, given_head: bytes, body: bytes, http_version: str = "1.1") -> warc.Record:
+    one = writer(tmp_path)
+    place = one.write_exchange(URL, NOW, REQUEST, given_head, body, "::1", http_version)
+    one.close()
+    assert [seen.payload for seen in verified(tmp_path / place.file)][1] == body
+    return read_record(tmp_path / place.file, place.offset, place.length)
+
+
+@pytest.mark.parametrize(
+    ("lines", "kept"),
+    [
+        ([b"Content-Length: 5"], [b"Content-Length: 5"]),
+        ([], []),
+        ([b"Transfer-Encoding: chunked"], [b"X-Crawler-Transfer-Encoding: chunked", b"Content-Length: 5"]),
+        ([b"tRANSFER-eNCODING :chunked"], [b"X-Crawler-tRANSFER-eNCODING :chunked", b"Content-Length: 5"]),
+        ([b"Content-Length: 7"], [b"X-Crawler-Content-Length: 7", b"Content-Length: 5"]),
+        (
+            [b"Content-Length: 5", b"X: y", b"content-length: 6"],
+            [b"X-Crawler-Content-Length: 5", b"X: y", b"X-Crawler-content-length: 6", b"Content-Length: 5"],
+        ),
+    ],
+)
+def test_length_headers_tell_the_truth(tmp_path: Path, lines: list[bytes], kept: list[bytes]) -> None:
+    """The transfer encoding is off the payload, so no header may send a replay looking for chunks."""
+    assert stored(tmp_path, head(*lines), b"hello").http_head == head(*kept)
+
+
+def test_length_of_an_answer_without_body_is_left_alone(tmp_path: Path) -> None:
+    given_head = head(b"Content-Length: 7", first=b"HTTP/1.1 304 Not Modified")
+    assert stored(tmp_path, given_head, b"").http_head == given_head
+
+
+def test_http2(tmp_path: Path) -> None:
+    record = stored(tmp_path, head(first=b"HTTP/2 200 "), b"hello", "2")
+    assert record.http_head == head(first=b"HTTP/1.1 200 ")
+    assert record.headers["WARC-Protocol"] == "h2"
+
+
+@pytest.mark.parametrize(
+    ("given_head", "kept"),
+    [
+        (b"HTTP/1.1 200 OK\nA: b\n\n", b"HTTP/1.1 200 OK\r\nA: b\r\n\r\n"),
+        (b"HTTP/1.1 200\r\n\r\n", b"HTTP/1.1 200\r\n\r\n"),
+        (b"HTTP/1.1 200 OK\r\nA: b\r\n", b"HTTP/1.1 200 OK\r\nA: b\r\n\r\n"),
+        (b"HTTP/1.1 200 OK\r\nA: b\r\n  c\r\n\td\r\n\r\n", b"HTTP/1.1 200 OK\r\nA: b c d\r\n\r\n"),
+        (b"HTTP/1.1 200 OK\r\n \r\nA: b\r\n\xa0\r\nC: d\r\n\r\n", b"HTTP/1.1 200 OK \r\nA: b\r\nC: d\r\n\r\n"),
+        (b"HTTP/1.1 200 OK\r\n\r\nA: b\r\n\r\n", b"HTTP/1.1 200 OK\r\nA: b\r\n\r\n"),
+        (b"HTTP/1.1 200 OK\r\nA: b\rC: d\0e\r\n\r\n", b"HTTP/1.1 200 OK\r\nA: b C: d e\r\n\r\n"),
+        (b"HTTP/1.1 200 OK\r\nno colon\r\n\r\n", b"HTTP/1.1 200 OK\r\nX-Crawler-Bad-Header: no colon\r\n\r\n"),
+        (b"ICY 200 OK\r\n\r\n", b"HTTP/1.1 200 \r\nX-Crawler-Status-Line: ICY 200 OK\r\n\r\n"),
+        (b"", b"HTTP/1.1 000 \r\nX-Crawler-Status-Line: \r\n\r\n"),
+    ],
+)
+def test_broken_heads_are_repaired(tmp_path: Path, given_head: bytes, kept: bytes) -> None:
+    """Every reader finds the payload where it is, and what was wrong is still to be seen."""
+    record = stored(tmp_path, given_head, b"the body\r\n\r\nof it")
+    assert (record.http_head, record.body) == (kept, b"the body\r\n\r\nof it")
+
+
+LINE_ENDS = "\r\nWARC/1.1\r\nWARC-Type: response\r\n\r\n"
+
+
+def test_nothing_breaks_out_of_a_record(tmp_path: Path) -> None:
+    """CR and LF in any value stay inside it (promise 9)."""
+    evil = "x" + LINE_ENDS + "\u2028\x85\udc80é"
+    one = writer(tmp_path)
+    where = RevisitOf(URL + evil, NOW, "sha1:" + evil)
+    one.write_exchange(URL + evil, NOW, evil.encode("utf-8", "replace"), head(), b"", evil, evil, evil, where, evil)
+    one.write_metadata(URL + evil, NOW, {evil: evil, "": ""})
+    one.close()
+    (path,) = tmp_path.iterdir()
+    text = gzip.decompress(path.read_bytes()).decode()
+    assert re.findall(r"^WARC/1.1\r\nWARC-Type: \w+", text, re.MULTILINE) == [
+        f"WARC/1.1\r\nWARC-Type: {kind}" for kind in ("warcinfo", "revisit", "request", "metadata")
+    ]
+    assert [seen.type for seen in verified(path)] == ["warcinfo", "revisit", "request", "metadata"]
+    assert all(seen.url is None or "\n" not in seen.url for seen in verified(path))
+
+
+HEAD_PARTS = [b"HTTP/1.1 200 OK", b"HTTP/1.1 404", b"HTTP/2 200", b"Content-Length: 5", b"Transfer-Encoding: chunked"]
+HEAD_PARTS += [
+    b"\r\n",
+    b"\n",
+    b"\r",
+    b" ",
+    b"\t",
+    b"\0",
+    b":",
+    b"A: b",
+    b"WARC/1.1",
+    b"\xa0",
+    b"\x85",
+    b"\x1c",
+    b"\xff",
+]
+any_head = st.one_of(
+    st.binary(max_size=200),
+    st.lists(
+        st.sampled_from(HEAD_PARTS),
+        max_size=14,
+    ).map(b"".join),
+)
+
+
+@given(
+    url=st.text(max_size=60).map("http://example.org/".__add__),
+    request=any_head,
+    response=any_head,
+    body=st.one_of(st.binary(max_size=300), st.sampled_from([b"", b"\r\n\r\n", bytes(200_000), os.urandom(100_000)])),
+    truncated=st.sampled_from([None, "length", "time", "disconnect"]),
+)
+@settings(max_examples=250, deadline=None)
+def test_any_exchange_round_trips(
+    tmp_path_factory: pytest.TempPathFactory,
+    url: str,
+    request: bytes,
+    response: bytes,
+    body: bytes,
+    truncated: str | None,
+) -> None:
+    folder = tmp_path_factory.mktemp("warc")
+    try:
+        one = writer(folder)
+        place = one.write_exchange(url, NOW, request, response, body, truncated=truncated)
+        after = write(one)
+        one.close()
+        seen = verified(folder / place.file)
+        assert [record.type for record in seen] == [
+            "warcinfo", "response", *["request"] * bool(request), "response", "request"
+        ]  # fmt: skip
+        assert seen[1].payload == body
+        assert read_record(folder / place.file, place.offset, place.length).body == body
+        assert read_record(folder / after.file, after.offset).body == HTML
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_large_body(tmp_path: Path) -> None:
+    body = random.Random(1).randbytes(12_000_000) + bytes(12_000_000)
+    assert stored(tmp_path, head(), body).body == body
+
+
+def test_revisit(tmp_path: Path) -> None:
+    """An identical payload is named, not stored again."""
+    one = writer(tmp_path)
+    first = write(one)
+    second = write(one, "http://example.org/copy", revisit=RevisitOf(URL, NOW, first.digest))
+    one.close()
+    assert second.length < first.length and second.digest == first.digest
+    record = read_record(tmp_path / second.file, second.offset, second.length)
+    assert (record.type, record.http_head, record.body) == ("revisit", head(), b"")
+    assert record.headers["WARC-Payload-Digest"] == first.digest
+    assert record.headers["WARC-Profile"] == "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+    assert record.headers["WARC-Refers-To-Target-URI"] == URL
+    assert record.headers["WARC-Refers-To-Date"] == "2026-01-02T03:04:05Z"
+    assert len(verified(tmp_path / second.file)) == 5
+
+
+def test_rotation(tmp_path: Path) -> None:
+    one = writer(tmp_path, max_file_b=20_000)
+    places = [write(one, body=random.Random(n).randbytes(6_000)) for n in range(7)]
+    assert [closed for _, closed in one.positions().values()] == [True, True]  # the third is not on disk yet
+    one.flush()
+    assert [closed for _, closed in one.positions().values()] == [True, True, False]
+    one.close()
+    assert sorted(one.positions()) == sorted({place.file for place in places})
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        f"weft-main-20260102030405-{n:05d}.warc.gz" for n in (1, 2, 3)
+    ]
+    for path in tmp_path.iterdir():
+        assert verified(path)[0].type == "warcinfo"
+        assert one.positions()[path.name] == (path.stat().st_size, True)
+        assert path.stat().st_size < 30_000
+    for n, place in enumerate(places):
+        assert read_record(tmp_path / place.file, place.offset, place.length).body == random.Random(n).randbytes(6_000)
+
+
+def test_files_are_made_late_and_never_shared(tmp_path: Path) -> None:
+    one, two = writer(tmp_path), writer(tmp_path)
+    assert list(tmp_path.iterdir()) == [] and one.positions() == {}
+    one.close()
+    assert list(tmp_path.iterdir()) == []
+    assert write(one).file != write(two).file
+    assert one.positions() == {}  # nothing on disk yet
+    one.close()
+    two.close()
+    two.close()
+    assert len(list(tmp_path.iterdir())) == 2
+    assert write(one).file not in {path.name for path in tmp_path.iterdir() if path.stat().st_size}
+    one.close()
+
+
+def test_buffer_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warc, "_WRITE_AT_B", 50_000)
+    one = writer(tmp_path)
+    for n in range(20):
+        write(one, body=random.Random(n).randbytes(10_000))
+    (size_b, closed) = one.positions()["weft-main-20260102030405-00001.warc.gz"]
+    assert size_b > 100_000 and not closed
+    one.sync()
+    one.close()
+
+
+def test_prefix_is_checked(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="prefix"):
+        writer(tmp_path, prefix="../x")
+
+
+def test_recover(tmp_path: Path) -> None:
+    """After a kill every file ends where the database says, and no other file of ours is left (promise 1)."""
+    one = writer(tmp_path, prefix="a")
+    place = write(one)
+    one.flush()
+    committed = {name: size_b for name, (size_b, _) in one.positions().items()}
+    write(one)
+    one.flush()
+    with (tmp_path / place.file).open("ab") as file:
+        file.write(b"half a record")
+    lost = write(writer(tmp_path, prefix="b")).file
+    keep = ["index.cdxj", "mine.warc.gz", "weft-notes.warc.gz"]
+    for name in keep:
+        (tmp_path / name).write_bytes(b"x")
+    assert recover(tmp_path, committed) == []
+    assert not (tmp_path / lost).exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([place.file, *keep])
+    assert [seen.type for seen in verified(tmp_path / place.file)] == ["warcinfo", "response", "request"]
+    assert read_record(tmp_path / place.file, place.offset).body == HTML
+    assert recover(tmp_path, committed) == []
+    os.truncate(tmp_path / place.file, 100)
+    damaged = {**committed, "weft-a-20260102030405-00007.warc.gz": 5, "../elsewhere.warc.gz": 0}
+    assert recover(tmp_path, damaged) == ["../elsewhere.warc.gz", place.file, "weft-a-20260102030405-00007.warc.gz"]
+    assert (tmp_path / place.file).stat().st_size == 100
+    assert recover(tmp_path / "never made", {}) == []
+
+
+def in_child(action: Callable[[], None]) -> int:
+    """The exit status of a forked process that does it: limits set there end with it."""
+    pid = os.fork()
+    if not pid:
+        code = 70
+        try:
+            action()
+            code = 0
+        except BaseException as error:
+            print(repr(error), file=sys.stderr)
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def test_file_limit_while_writing(tmp_path: Path) -> None:
+    """A write that fails midway is one clear error; what was flushed before stays whole (promise 10)."""
+
+    def fill() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+        one = writer(tmp_path)
+        write(one)
+        one.flush()
+        before = one.positions()
+        write(one, body=random.Random(1).randbytes(200_000))
+        with pytest.raises(StoreError, match=r"weft-main-20260102030405-00001.warc.gz: file too large"):
+            one.flush()
+        with pytest.raises(StoreError):
+            write(one)
+        one.close()
+        assert one.positions() == {name: (size_b, True) for name, (size_b, _) in before.items()}
+
+    assert in_child(fill) == 0
+    (path,) = tmp_path.iterdir()
+    assert [seen.type for seen in verified(path)] == ["warcinfo", "response", "request"]
+
+
+def test_disk_full(tmp_path: Path) -> None:
+    """The same on a disk that is really full, where we may mount one."""
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(tmp_path)], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("mounting a small tmpfs needs root")
+    try:
+        one = writer(tmp_path)
+        with pytest.raises(StoreError, match="no space left on device"):
+            for n in range(100):
+                write(one, body=random.Random(n).randbytes(5_000))
+                one.flush()
+        one.close()
+        (path,) = tmp_path.iterdir()
+        assert one.positions() == {path.name: (path.stat().st_size, True)}
+        assert len(verified(path)) > 10
+        rows = [CdxRow(f"http://example.org/{n}", NOW, "text/html", 200, "x", 1, 1, "x") for n in range(2000)]
+        with pytest.raises(StoreError, match=r"index\.cdxj: no space left on device"):
+            write_cdxj(rows, tmp_path / "index.cdxj")
+        assert [path.name] == [entry.name for entry in tmp_path.iterdir()]
+    finally:
+        subprocess.run(["umount", "-l", str(tmp_path)], check=True)
+
+
+def test_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"cannot write .*no such file or directory"):
+        write(writer(tmp_path / "missing"))
+    one = writer(tmp_path)
+    write(one)
+    os.close(one._fd)  # what a failing disk looks like: the descriptor is no good any more
+    with pytest.raises(StoreError, match=os.strerror(errno.EBADF).lower()):
+        one.flush()
+
+
+def test_short_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The operating system may take fewer bytes than it was given."""
+    real = os.write
+    monkeypatch.setattr(os, "write", lambda fd, data: real(fd, bytes(data)[:1000]))
+    one = writer(tmp_path)
+    place = write(one, body=random.Random(1).randbytes(9_999))
+    one.close()
+    assert len(verified(tmp_path / place.file)) == 3
+
+
+def test_unreadable_records_are_a_clear_error(tmp_path: Path) -> None:
+    one = writer(tmp_path)
+    place = write(one)
+    one.close()
+    path = tmp_path / place.file
+    for offset, length in [(place.offset + 1, None), (10**12, None), (-5, 10), (place.offset, 20), (2**70, 1), (0, -1)]:
+        with pytest.raises(FolderError, match=r"warc\.gz"):
+            read_record(path, offset, length)
+    with pytest.raises(FolderError, match="cannot read"):
+        read_record(tmp_path / "missing.warc.gz", 0)
+    with pytest.raises(FolderError, match="larger than 1000 bytes"):
+        read_record(path, place.offset, place.length, max_b=1_000)
+    for junk in (
+        b"",
+        b"WARC/1.1",
+        b"WARC/1.1\r\n\r\n",
+        b"WARC/1.1\r\nContent-Length: 9\r\n\r\nx",
+        b"\x1f\x8b",
+        b"x" * 99,
+    ):
+        path.write_bytes(junk)
+        for length in (len(junk), None):
+            with pytest.raises(FolderError):
+                read_record(path, 0, length)
+    bomb = gzip.compress(b"WARC/1.1\r\nContent-Length: 99999999\r\n\r\n" + bytes(50_000_000))
+    path.write_bytes(bomb)
+    with pytest.raises(FolderError, match="larger than"):
+        read_record(path, 0, None, max_b=1_000_000)
+
+
+# CDXJ
+
+
+@pytest.mark.parametrize(
+    ("url", "key"),
+    [
+        ("http://example.org/", "org,example)/"),
+        ("http://www.example.org/Path/?b=2&a=1", "org,example)/path?a=1&b=2"),
+        ("https://www2.example.org:443/a//b/../c/", "org,example)/a/c"),
+        ("http://example.org:8080/x?y", "org,example:8080)/x?y"),
+        ("https://example.org:80/", "org,example:80)/"),
+        ("http://127.0.0.1:8000/x", "1,0,0,127:8000)/x"),
+        ("http://[2001:db8::1]:8080/x", "2001:db8::1:8080)/x"),
+        ("http://user:pw@example.org./a/./b#c", "org,example)/a/b"),
+        ("http://example.org/%C3%BC?q=%C3%9C%2520&Q=A", "org,example)/%c3%bc?q=%c3%9c%20&q=a"),
+        ("http://example.org/?", "org,example)/"),
+        ("http://example.org/?a&b=&a=&a=1", "org,example)/?a&a=&a=1&b="),
+        ("http://example.org/?a=1&jsessionid=0123456789abcdef0123456789abcdef&b=2", "org,example)/?a=1&b=2"),
+        ("http://example.org/(S(4hqa0555fwsecu455xqckv45))/m.aspx", "org,example)/m.aspx"),
+        ("http://example.org/a%23b", "org,example)/a%23b"),
+    ],
+)
+def test_surt_keys(url: str, key: str) -> None:
+    """The keys that pywb's own indexer gives these URLs."""
+    assert surt_key(url) == key
+
+
+@given(st.text(max_size=80), st.text(max_size=30))
+@settings(max_examples=200, deadline=None)
+def test_any_row_is_one_line(tail: str, mime: str) -> None:
+    row = CdxRow("http://example.org/" + tail, NOW, mime, None, "sha1:ABC", 1, 2, "x.warc.gz")
+    line = cdxj_line(row)
+    assert line.count(b"\n") == 1 and line.endswith(b"}\n") and line.isascii()
+    key, stamp, fields = line.split(b" ", 2)
+    assert key.startswith(b"org,example)/") and stamp == b"20260102030405"
+    assert json.loads(fields)["digest"] == "ABC"
+
+
+def test_fast_and_careful_keys_agree() -> None:
+    rng = random.Random(5)
+    parts = ["a", "B", "/", ".", "..", "~", "?", "&", "=", "-", "1", "x=2", "sid=", "//", ";", "+", "www."]
+    for _ in range(3_000):
+        url = "http://Www1.example.org:80/" + "".join(rng.choices(parts, k=rng.randrange(12)))
+        assert surt_key(url) == cdxj._careful_surt_key(url), url
+
+
+def test_hostile_escapes_end_soon() -> None:
+    assert surt_key("http://e.org/" + "%3" * 4000 + "%35").startswith("org,e)/")
+    assert surt_key("http://e.org/" + "%25" * 4000 + "41").startswith("org,e)/")
+
+
+def rows(number: int) -> Iterator[CdxRow]:
+    rng = random.Random(7)
+    for n in range(number):
+        url = f"http://host{rng.randrange(50)}.example/{rng.randrange(10**6)}"
+        yield CdxRow(url, NOW + timedelta(seconds=n), "text/html", 200, "sha1:X", n, n, "f.warc.gz")
+
+
+def test_cdxj_is_sorted_with_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any number of rows: runs on disk, merged by eight, few descriptors, nothing left behind."""
+    monkeypatch.setattr(cdxj, "_RUN_B", 4_000)
+    path = tmp_path / "index.cdxj"
+    assert write_cdxj(rows(5_000), path) == 5_000
+    lines = path.read_bytes().splitlines(keepends=True)
+    assert lines == sorted(map(cdxj_line, rows(5_000)))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["index.cdxj"]
+    assert write_cdxj([], path) == 0
+    assert path.read_bytes() == b""
+
+
+def test_cdxj_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "index.cdxj"
+    write_cdxj(rows(10), path)
+    before = path.read_bytes()
+
+    def failing() -> Iterator[CdxRow]:
+        yield from rows(5)
+        raise KeyError("the database went away")
+
+    with pytest.raises(KeyError):
+        write_cdxj(failing(), path)
+    assert path.read_bytes() == before
+    with pytest.raises(StoreError, match="cannot write"):
+        write_cdxj(rows(1), tmp_path / "missing" / "index.cdxj")
+
+
+# Replay
+
+
+def wayback() -> str | None:
+    """pywb's server: named by WEFT_WAYBACK, beside the repository's other environments, or on the path."""
+    beside = Path(__file__).resolve().parents[1] / ".pywb" / "bin" / "wayback"
+    return os.environ.get("WEFT_WAYBACK") or (str(beside) if beside.exists() else shutil.which("wayback"))
+
+
+ZIPPED = gzip.compress(HTML)
+REPLAYED: dict[str, tuple[list[bytes], bytes]] = {
+    "plain": ([b"Content-Length: %d" % len(HTML)], HTML),
+    "chunked": ([b"Transfer-Encoding: chunked"], HTML),
+    "chunk-like": ([b"Transfer-Encoding: chunked"], b"5\r\nhello\r\n0\r\n\r\n"),
+    "gzip": ([b"Content-Encoding: gzip", b"Content-Length: %d" % len(ZIPPED)], ZIPPED),
+    "gzip-chunked": ([b"Content-Encoding: gzip", b"Transfer-Encoding: chunked"], ZIPPED),
+    "br": ([b"Content-Encoding: br"], brotli.compress(HTML)),
+    "zstd": ([b"Content-Encoding: zstd"], zstandard.compress(HTML)),
+    "cut": ([b"Content-Length: 99999999"], HTML[:9_000]),
+    "false-gzip": ([b"Content-Encoding: gzip"], HTML),
+    "empty": ([b"Content-Length: 0"], b""),
+    "binary?b=2&a=%20": ([], random.Random(1).randbytes(30_000)),
+}
+
+
+@pytest.fixture
+def replay(tmp_path: Path) -> Iterator[Callable[[datetime, str], tuple[int, bytes]]]:
+    """Asks a running pywb for the bytes of a capture, of the collection in ``tmp_path``."""
+    program = wayback()
+    if program is None:
+        pytest.skip("pywb is not installed (WEFT_WAYBACK names its wayback program)")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [program, "-b", "127.0.0.1", "-p", str(port), "-d", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        try:
+            for _ in range(150):
+                try:
+                    socket.create_connection(("127.0.0.1", port), 1).close()
+                    break
+                except OSError:
+                    time.sleep(0.1)
+
+            def ask(when: datetime, url: str) -> tuple[int, bytes]:
+                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+                try:
+                    accepted = {"Accept-Encoding": "gzip, deflate, br, zstd"}  # else pywb decodes for us
+                    connection.request("GET", f"/weft/{when:%Y%m%d%H%M%S}id_/{url}", headers=accepted)
+                    answer = connection.getresponse()
+                    return answer.status, answer.read()
+                finally:
+                    connection.close()
+
+            yield ask
+        finally:
+            server.terminate()
+
+
+def test_pywb_replays_byte_for_byte(tmp_path: Path, replay: Callable[[datetime, str], tuple[int, bytes]]) -> None:
+    """With our own index, from our own files; revisits of the same and of another URL too."""
+    archive, indexes = (tmp_path / "collections" / "weft" / name for name in ("archive", "indexes"))
+    archive.mkdir(parents=True)
+    indexes.mkdir()
+    one = writer(archive, max_file_b=40_000)
+    index: list[CdxRow] = []
+    later = NOW + timedelta(hours=1)
+    for name, (lines, body) in REPLAYED.items():
+        url = f"http://www.example.org:8080/{name}"
+        place = one.write_exchange(url, NOW, REQUEST, head(*lines), body, http_version="1.1")
+        index.append(CdxRow(url, NOW, "text/html", 200, place.digest, place.length, place.offset, place.file))
+    plain = index[0]
+    for url in (plain.url, "http://example.org/copy"):
+        where = RevisitOf(plain.url, NOW, plain.digest)
+        place = one.write_exchange(url, later, REQUEST, head(b"Transfer-Encoding: chunked"), HTML, revisit=where)
+        index.append(CdxRow(url, later, REVISIT_MIME, 200, place.digest, place.length, place.offset, place.file))
+    one.close()
+    write_cdxj(index, indexes / "index.cdxj")
+    for row, (_, body) in zip(index, REPLAYED.values(), strict=False):
+        assert replay(row.date, row.url) == (200, body), row.url
+    for row in index[-2:]:
+        assert replay(later, row.url) == (200, HTML), row.url
+    assert replay(NOW, "http://example.org/never")[0] == 404
+
+
+def test_reading_from_memory_agrees(tmp_path: Path) -> None:
+    """warcio finds the same records when it reads members one by one from our offsets."""
+    one = writer(tmp_path)
+    places = [write(one, f"http://example.org/{n}") for n in range(3)]
+    one.close()
+    data = (tmp_path / places[0].file).read_bytes()
+    for n, place in enumerate(places):
+        (record,) = ArchiveIterator(io.BytesIO(data[place.offset : place.offset + place.length]))
+        assert record.rec_headers.get_header("WARC-Target-URI") == f"http://example.org/{n}"
