@@ -1,0 +1,87 @@
+"""What is answered: the final head, taken apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+
+class Head(NamedTuple):
+    """The head of the final answer, taken apart."""
+
+    raw: bytes  # clean CRLF lines, the final empty line included
+    status: int
+    version: str
+    headers: tuple[tuple[str, str], ...]
+
+
+def final_head(lines: Sequence[bytes]) -> Sequence[bytes] | None:
+    """The lines of the last answer's head with its empty line, or None where it is not complete.
+
+    Interim answers (1xx) come before it, the trailers of a chunked body after it; both are left out.
+    """
+    start = 0
+    for end, line in enumerate(lines):
+        if line.strip(b"\r\n"):
+            continue
+        if end > start and not 100 <= _status_of(lines[start]) < 200:
+            return lines[start : end + 1]
+        start = end + 1
+    return None
+
+
+def parse_head(lines: Sequence[bytes]) -> Head | None:
+    """The final head, or None where there is none or its status line is none."""
+    raw = b"".join(lines)
+    breaks = len(lines)
+    # Nearly always there is one head, and it is clean: no need to look at its lines one by one.
+    if raw.find(b"\r\n\r\n") != len(raw) - 4 or not (
+        raw.count(b"\r\n") == raw.count(b"\n") == raw.count(b"\r") == breaks
+    ):
+        own = final_head(lines)
+        if own is None:
+            return None
+        raw = b"".join(line.rstrip(b"\r\n").replace(b"\r", b" ").replace(b"\n", b" ") + b"\r\n" for line in own)
+    status_line, *rest = raw[:-4].decode("latin-1").split("\r\n")
+    status = _status_of(raw[: raw.find(b"\r\n")])
+    if status < 200:
+        return None
+    if b"\n " in raw or b"\n\t" in raw:
+        rest = _unfolded(rest)
+    headers = [
+        (name.strip().lower(), value.strip()) for name, colon, value in [line.partition(":") for line in rest] if colon
+    ]
+    return Head(raw, status, status_line[5 : status_line.find(" ")], tuple(headers))
+
+
+def _unfolded(lines: Iterable[str]) -> list[str]:
+    """Header lines with those joined that go on in the next line (RFC 9112 5.2)."""
+    found: list[list[str]] = []
+    for line in lines:
+        if line[:1] in (" ", "\t") and found:
+            found[-1].append(line.strip())
+        else:
+            found.append([line])
+    return [" ".join(parts) for parts in found]
+
+
+def _status_of(line: bytes) -> int:
+    """The status of a status line, 0 where it is none. Three digits of any kind are one (999 is seen in the wild)."""
+    if not line.startswith(b"HTTP/"):
+        return 0
+    code = line.split(None, 2)[1:2]
+    return int(code[0]) if code and len(code[0]) == 3 and code[0].isdigit() else 0
+
+
+def ends_without_goodbye(message: str, head: Head) -> bool:
+    """Whether an answer without a length ended by a closed connection that TLS was not told of: browsers take it."""
+    if "unexpected eof" not in message.lower() or head.version not in ("1.0", "1.1"):
+        return False
+    return not any(name in ("content-length", "transfer-encoding") for name, _ in head.headers)
+
+
+def wishes_certificate(head: Head, wire: bytes) -> bool:
+    """Whether this is nginx's answer to a client that gave no certificate, which it sends inside TLS."""
+    return b"No required SSL certificate was sent" in wire[:1_000] and ("server", "nginx") in (
+        (name, value[:5].lower()) for name, value in head.headers
+    )

@@ -1,0 +1,513 @@
+"""The fetcher: many transfers at once, each ended by exactly one outcome."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import select
+import socket
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pycurl
+
+from weft.errors import Cause
+from weft.fetch.cookies import CookieJar
+from weft.fetch.decode import decode_body
+from weft.fetch.http.answer import Head, ends_without_goodbye, parse_head, wishes_certificate
+from weft.fetch.http.bounds import Rate, descriptor_budget
+from weft.fetch.http.causes import Progress, cause_of
+from weft.fetch.http.headers import RequestHeaders
+from weft.fetch.http.transfer import NO_LEASE, Terms, Transfer
+from weft.fetch.http.watch import EpollWatch, LoopWatch, Watch, copy_of
+from weft.fetch.resolve import AddressPolicy
+from weft.records import Failure, Fetched, Lease
+from weft.spec import CrawlSpec
+from weft.url import host_of, origin_of, parse, site_of
+
+Outcome = Fetched | Failure
+
+MAX_ADDRESSES_TRIED = 4
+DEAD_ADDRESS_S = 60.0
+MAX_DEAD_ADDRESSES = 10_000
+BUFFER_B = 65_536
+
+# Options that libcurl has and pycurl does not name (curl.h).
+_SUPPRESS_CONNECT_HEADERS = 265
+_DISALLOW_USERNAME_IN_URL = 278
+
+_UNCLEAR_TLS = ("handshake failure", "unexpected eof", "SSL_ERROR_SYSCALL", "reset")
+
+_CA_FILES = (
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+    "/usr/local/etc/openssl/cert.pem",
+)
+
+
+class Fetcher:
+    """Asks URLs, as many at once as it is given, and lays their outcomes into ``finished``.
+
+    ``start`` takes a lease and the addresses that the resolver allowed for its host (none behind a proxy). Each
+    started lease comes back exactly once: in ``finished``, or from ``cancel_all``. Start at most ``max_parallel`` at
+    once, and none while ``throttled``. Use as an async context manager; two fetchers share nothing.
+    """
+
+    def __init__(
+        self,
+        spec: CrawlSpec,
+        policy: AddressPolicy,
+        *,
+        jar: CookieJar | None = None,
+        home_origins: Iterable[str] = (),
+        on_finished: Callable[[], None] | None = None,
+        epoch_ms: Callable[[], int] | None = None,
+        use_epoll: bool = True,
+    ) -> None:
+        self.finished: deque[tuple[Lease, Outcome]] = deque()
+        self.on_finished = on_finished
+        self.policy = policy
+        self.max_size_b = spec.limits.max_size_b
+        self.proxied = spec.network.proxy is not None
+        self.held_b = 0
+        self.tight = False
+        self._network = spec.network
+        self._limits = spec.limits
+        self._jar = jar if spec.network.keep_cookies else None
+        home = frozenset(home_origins) or frozenset(origin_of(url) for url in map(parse, spec.seeds) if url)
+        self._home_hosts = frozenset(host_of(f"{origin}/") for origin in home)
+        self._epoch_ms = epoch_ms or (lambda: time.time_ns() // 1_000_000)
+        self._headers = RequestHeaders(spec, self._jar, home, self._epoch_ms)
+        self._insecure = frozenset(spec.network.insecure)
+        self._use_epoll = use_epoll and hasattr(select, "epoll")
+        budget = descriptor_budget()
+        self.max_parallel = max(1, min(spec.politeness.workers, budget))
+        self._max_connections = max(1, min(budget, max(64, 4 * self.max_parallel)))
+        self._ca = spec.network.ca or next((path for path in _CA_FILES if Path(path).exists()), None)
+        self._rate = Rate(spec.limits.max_rate_b) if spec.limits.max_rate_b else None
+        self._max_held_b = max(spec.limits.max_memory_b // 4, 2 * self.max_size_b)
+        self._favoured: Transfer | None = None
+        self._paused: deque[Transfer] = deque()
+        self._running: dict[Transfer, None] = {}
+        self._free: dict[bool, list[Transfer]] = {False: [], True: []}  # without and with a certificate
+        self._dead: dict[str, float] = {}
+        self._multiplexed: set[int] = set()  # sockets that speak HTTP/2
+        self._closed = False
+        self._soon = False
+        self._deadline_s: float | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_s = 0.0
+        self._resume: asyncio.Handle | None = None
+
+    async def __aenter__(self) -> Fetcher:
+        self._loop = asyncio.get_running_loop()
+        watch_kind = EpollWatch if self._use_epoll else LoopWatch
+        self._watch: Watch = watch_kind(self._loop, self._on_ready, self._is_spared)
+        multi = self._multi = pycurl.CurlMulti()
+        multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch.changed)
+        multi.setopt(pycurl.M_TIMERFUNCTION, self._on_deadline_changed)
+        multi.setopt(pycurl.M_MAXCONNECTS, self._max_connections)
+        multi.setopt(pycurl.M_MAX_TOTAL_CONNECTIONS, self._max_connections)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    @property
+    def running(self) -> int:
+        """How many transfers are under way."""
+        return len(self._running)
+
+    @property
+    def throttled(self) -> bool:
+        """True while the bandwidth that the user allows is spent: what is started now would only wait."""
+        return self._rate is not None and self._rate.spent
+
+    def request_head(self, lease: Lease) -> bytes:
+        """What is sent for a lease, for the archive: without cookies and credentials."""
+        return self._headers.shown_head(lease)
+
+    def start(self, lease: Lease, addresses: Sequence[str]) -> None:
+        """Begin one request. Its outcome comes through ``finished``, never from inside this call."""
+        certified = self._network.cert is not None and self._is_home(host_of(lease.url))
+        free = self._free[certified]
+        transfer = free.pop() if free else Transfer(self, certified)
+        transfer.started_ms = self._epoch_ms()
+        transfer.deadline_s = self._loop.time() + self._limits.timeout_s
+        self._running[transfer] = None
+        tried = () if self.proxied else self._in_good_order(addresses)[:MAX_ADDRESSES_TRIED]
+        try:
+            transfer.lease = lease
+            if not tried and not self.proxied:
+                raise ValueError("no address to connect to")
+            transfer.begin(lease, tuple(tried))
+            self._launch(transfer, self._limits.timeout_s)
+        except (pycurl.error, ValueError, TypeError) as error:  # UnicodeEncodeError is a ValueError
+            self._loop.call_soon(self._give_up, transfer, error)
+
+    def cancel_all(self) -> list[Lease]:
+        """End every transfer at once; their leases come back and will not appear in ``finished``."""
+        leases = []
+        for transfer in list(self._running):
+            leases.append(transfer.lease)
+            self._release(transfer)
+        return leases
+
+    async def close(self) -> None:
+        """Cancel what runs and give everything back. A second call does nothing."""
+        if self._closed:
+            return
+        self.cancel_all()
+        self._closed = True
+        for timer in (self._timer, self._resume):
+            if timer is not None:
+                timer.cancel()
+        self._multi.close()
+        self._watch.close()
+        for free in self._free.values():
+            for transfer in free:
+                transfer.curl.close()
+            free.clear()
+
+    # What transfers ask of their fetcher.
+
+    def new_handle(self, certified: bool) -> Any:
+        """A libcurl handle with everything that no request changes."""
+        curl = pycurl.Curl()
+        network = self._network
+        curl.setopt(pycurl.NOSIGNAL, 1)
+        curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
+        curl.setopt(pycurl.FOLLOWLOCATION, 0)
+        curl.setopt(pycurl.PATH_AS_IS, 1)
+        curl.setopt(_DISALLOW_USERNAME_IN_URL, 1)
+        curl.setopt(_SUPPRESS_CONNECT_HEADERS, 1)
+        curl.setopt(pycurl.HTTPAUTH, pycurl.HTTPAUTH_NONE)
+        curl.setopt(pycurl.NETRC, pycurl.NETRC_IGNORED)
+        curl.setopt(pycurl.HTTP_CONTENT_DECODING, 0)
+        curl.setopt(pycurl.HTTP09_ALLOWED, 0)
+        curl.setopt(pycurl.BUFFERSIZE, BUFFER_B)
+        curl.setopt(pycurl.PROXY, _proxy_that_resolves(network.proxy) if network.proxy else "")
+        curl.setopt(pycurl.NOPROXY, "")
+        http2 = pycurl.CURL_HTTP_VERSION_2TLS if network.http2 else pycurl.CURL_HTTP_VERSION_1_1
+        curl.setopt(pycurl.HTTP_VERSION, http2)
+        if certified:
+            curl.setopt(pycurl.SSLCERT, network.cert)
+            curl.setopt(pycurl.SSLKEY, network.cert)
+        if self._ca is not None:
+            curl.setopt(pycurl.CAINFO, self._ca)
+            curl.unsetopt(pycurl.CAPATH)  # with a folder libcurl would read the certificates anew for each host
+        return curl
+
+    def socket_opened(self, fd: int) -> None:
+        os.set_inheritable(fd, False)
+        if self._rate is not None:
+            with contextlib.suppress(OSError), copy_of(fd) as copy:
+                copy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER_B)  # else the kernel reads ahead
+        self._multiplexed.discard(fd)
+        self._watch.fresh(fd)
+
+    def _is_spared(self, fd: int) -> bool:
+        """Whether bytes on a socket that libcurl does not listen to are no fault of the server's.
+
+        The streams of HTTP/2 are numbered, so nothing can be taken for the wrong answer, and it talks while idle.
+        """
+        return fd in self._multiplexed or any(other.curl.getinfo(pycurl.ACTIVESOCKET) == fd for other in self._paused)
+
+    def account(self, size_b: int) -> None:
+        """Note bytes taken in; past the rate or the memory for bodies, transfers have to wait."""
+        self.held_b += size_b
+        if self.held_b > self._max_held_b:
+            self.tight = True
+        if self._rate is not None and not self._rate.spend(size_b, self._loop.time()):
+            self._wait_for_rate()
+
+    def must_wait(self, transfer: Transfer) -> bool:
+        """Whether a transfer has to pause; it goes on by itself when there is room again.
+
+        When memory is short, one transfer is favoured and goes on, so that there is always an end.
+        """
+        if self.throttled or (self.held_b > self._max_held_b and self._favoured not in (None, transfer)):
+            self._paused.append(transfer)
+            return True
+        if self.held_b > self._max_held_b:
+            self._favoured = transfer
+        elif not self.throttled:
+            self.tight = False
+        return False
+
+    # The event loop's calls.
+
+    def _on_deadline_changed(self, wait_ms: int) -> None:
+        """libcurl's timer callback. Nothing is called from inside it: libcurl forbids that."""
+        if self._closed:
+            return
+        if wait_ms == 0:
+            if not self._soon:
+                self._soon = True
+                self._loop.call_soon(self._on_kick)
+            return
+        if wait_ms < 0:
+            self._deadline_s = None
+            return
+        at_s = self._deadline_s = self._loop.time() + wait_ms / 1000
+        if self._timer is None or self._timer_s > at_s:
+            self._arm(at_s)
+
+    def _arm(self, at_s: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._loop.call_at(at_s, self._on_deadline)
+        self._timer_s = at_s
+
+    def _on_deadline(self) -> None:
+        self._timer = None
+        if self._closed or self._deadline_s is None:
+            return
+        if self._deadline_s > self._loop.time() + 0.0005:  # it was moved since: cheaper than a new timer each time
+            self._arm(self._deadline_s)
+            return
+        self._deadline_s = None
+        self._on_kick()
+
+    def _on_kick(self) -> None:
+        """Run what is due. Sockets first: what has arrived is not late, however long we were away."""
+        self._soon = False
+        if self._closed:
+            return
+        act = self._multi.socket_action
+        for fd, mask in self._watch.ready():
+            act(fd, mask)
+        act(pycurl.SOCKET_TIMEOUT, 0)
+        self._drain()
+
+    def _on_ready(self) -> None:
+        if self._closed:
+            return
+        act = self._multi.socket_action
+        for fd, mask in self._watch.ready():
+            act(fd, mask)
+        self._drain()
+
+    def _drain(self) -> None:
+        """Take the ended transfers from libcurl and say so, once for all of them."""
+        before = len(self.finished)
+        queued = 1
+        while queued:
+            queued, done, failed = self._multi.info_read()
+            for curl in done:
+                self._settle(curl.transfer, 0, "")
+            for curl, code, message in failed:
+                self._settle(curl.transfer, code, message)
+        if len(self.finished) > before and self.on_finished is not None:
+            self.on_finished()
+
+    def _settle(self, transfer: Transfer, code: int, message: str) -> None:
+        if code and self._tries_again(transfer, code, message):
+            return
+        lease = transfer.lease
+        outcome: Outcome
+        try:
+            outcome = self._outcome(transfer, code, message)
+        except Exception as error:  # a lease that did not come back would keep the crawl waiting for ever
+            outcome = self._failure(transfer, Cause.BUG, f"{type(error).__name__}: {error}")
+        self._release(transfer)
+        self.finished.append((lease, outcome))
+
+    def _give_up(self, transfer: Transfer, error: Exception) -> None:
+        """End a transfer that libcurl did not even take."""
+        if self._closed or transfer not in self._running:
+            return
+        code = error.args[0] if isinstance(error, pycurl.error) and error.args else None
+        cause = cause_of(code, str(error), Progress()) if isinstance(code, int) else Cause.BUG
+        failure = Failure(cause, _printable(str(error)), started_ms=transfer.started_ms)
+        lease = transfer.lease
+        self._release(transfer)
+        self.finished.append((lease, failure))
+        if self.on_finished is not None:
+            self.on_finished()
+
+    # One transfer's course.
+
+    def _launch(self, transfer: Transfer, left_s: float) -> None:
+        """Hand a transfer to libcurl, aimed at the first of its addresses; each gets its part of the time."""
+        connect_s = min(self._limits.connect_timeout_s, left_s) / (len(transfer.addresses) or 1)
+        url = transfer.lease.url
+        transfer.agree(
+            Terms(
+                self._headers.lines(transfer.lease),
+                bool(self._insecure) and (host_of(url) in self._insecure or site_of(url) in self._insecure),
+                transfer.ip,
+                int(connect_s * 1000) or 1,
+                int(left_s * 1000) or 1,
+            )
+        )
+        self._multi.add_handle(transfer.curl)
+
+    def _tries_again(self, transfer: Transfer, code: int, message: str) -> bool:
+        """Whether the transfer goes on: at the next address, or once more to learn what the server wishes for."""
+        if transfer.head or self._loop.time() >= transfer.deadline_s:
+            return False
+        unconnected = code == pycurl.E_COULDNT_CONNECT or (
+            code == pycurl.E_OPERATION_TIMEDOUT
+            and transfer.curl.getinfo(pycurl.CONNECT_TIME_T) == 0
+            and transfer.curl.getinfo(pycurl.REQUEST_SIZE) == 0
+        )
+        if unconnected and not self.proxied:
+            self._mark_dead(transfer.addresses[0])
+            if len(transfer.addresses) > 1:
+                transfer.addresses = transfer.addresses[1:]
+                return self._relaunch(transfer)
+        elif code == pycurl.E_SSL_CONNECT_ERROR and not transfer.probing and any(w in message for w in _UNCLEAR_TLS):
+            transfer.listen(True)  # TLS 1.2 has no word of its own for "no certificate given"
+            return self._relaunch(transfer)
+        return False
+
+    def _relaunch(self, transfer: Transfer) -> bool:
+        self._multi.remove_handle(transfer.curl)
+        transfer.clear()
+        try:
+            self._launch(transfer, max(transfer.deadline_s - self._loop.time(), 0.001))
+        except pycurl.error as error:
+            self._loop.call_soon(self._give_up, transfer, error)
+        return True
+
+    def _release(self, transfer: Transfer) -> None:
+        del self._running[transfer]
+        with contextlib.suppress(pycurl.error):  # it may never have been added
+            self._multi.remove_handle(transfer.curl)
+        transfer.clear()
+        transfer.lease = NO_LEASE
+        if self._favoured is transfer:
+            self._favoured = None
+        if self._paused:
+            self._paused = deque(other for other in self._paused if other is not transfer)
+            if not self.throttled and self._resume is None:
+                self._resume = self._loop.call_soon(self._go_on)
+        self._free[transfer.certified].append(transfer)
+
+    def _outcome(self, transfer: Transfer, code: int, message: str) -> Outcome:
+        note = ""
+        if code == 0 or transfer.cut:
+            head = parse_head(transfer.head)
+            if head is None:
+                return self._failure(transfer, Cause.BAD_ANSWER, "no status line that could be read")
+        else:
+            progress = transfer.progress()
+            head = parse_head(transfer.head) if progress.head_complete else None
+            if head is None or not ends_without_goodbye(message, head):
+                return self._failure(transfer, *self._cause(transfer, code, message, progress))
+            note = "the server closed the connection without ending TLS"
+        wire = transfer.body[0] if len(transfer.body) == 1 else b"".join(transfer.body)
+        if head.status == 400 and wishes_certificate(head, wire):
+            return self._failure(transfer, Cause.TLS_CLIENT_CERTIFICATE, "answered 400: no client certificate was sent")
+        return self._fetched(transfer, head, wire, note)
+
+    def _fetched(self, transfer: Transfer, head: Head, wire: bytes, note: str) -> Fetched:
+        body, truncated = wire, transfer.cut
+        encodings: list[str] = []
+        cookies: list[str] = []
+        for name, value in head.headers:
+            if name == "content-encoding":
+                encodings.append(value)
+            elif name == "set-cookie":
+                cookies.append(value)
+        if encodings and wire:
+            body, cut, problem = decode_body(wire, encodings, self.max_size_b)
+            truncated = truncated or cut
+            note = "; ".join(filter(None, (note, problem)))
+        if head.version == "2":
+            self._multiplexed.add(transfer.curl.getinfo(pycurl.ACTIVESOCKET))
+        if cookies and self._jar is not None:
+            self._jar.store(transfer.lease.url, cookies, self._epoch_ms() / 1000)
+        if self._rate is not None and not self._rate.spend(len(head.raw), self._loop.time()):
+            self._wait_for_rate()
+        return Fetched(
+            status=head.status,
+            head=head.raw,
+            headers=head.headers,
+            wire=wire,
+            body=body,
+            truncated=truncated,
+            started_ms=transfer.started_ms,
+            response_ms=transfer.response_ms(),
+            ip=transfer.ip,
+            http_version=head.version,
+            note=note,
+        )
+
+    def _cause(self, transfer: Transfer, code: int, message: str, progress: Progress) -> tuple[Cause, str]:
+        if code == pycurl.E_COULDNT_CONNECT and transfer.refusal:
+            return Cause.ADDRESS_REFUSED, transfer.refusal
+        if code == pycurl.E_COULDNT_CONNECT and transfer.trouble:
+            return Cause.CONNECT_FAILED, transfer.trouble
+        if transfer.probing and transfer.saw_certificate_wish and not transfer.head:
+            return Cause.TLS_CLIENT_CERTIFICATE, message
+        return cause_of(code, message, progress), message
+
+    def _failure(self, transfer: Transfer, cause: Cause, detail: str) -> Failure:
+        return Failure(
+            cause,
+            _printable(detail),
+            started_ms=transfer.started_ms,
+            response_ms=max(self._epoch_ms() - transfer.started_ms, 0),
+            ip=transfer.ip,
+        )
+
+    # Addresses that do not answer.
+
+    def _in_good_order(self, addresses: Sequence[str]) -> Sequence[str]:
+        """The addresses, those that did not connect a moment ago last."""
+        if not self._dead or len(addresses) < 2:
+            return addresses
+        now_s = self._loop.time()
+        return sorted(addresses, key=lambda address: self._dead.get(address, 0.0) > now_s)
+
+    def _mark_dead(self, address: str) -> None:
+        self._dead[address] = self._loop.time() + DEAD_ADDRESS_S
+        if len(self._dead) > MAX_DEAD_ADDRESSES:
+            del self._dead[next(iter(self._dead))]
+
+    def _is_home(self, host: str) -> bool:
+        """Whether a host is one of the seeds' or below it: the only ones that get the client certificate."""
+        return any(host == home or host.endswith(f".{home.removeprefix('www.')}") for home in self._home_hosts)
+
+    # Waiting for bandwidth and for memory.
+
+    def _wait_for_rate(self) -> None:
+        self.tight = True
+        if self._resume is None and self._rate is not None:
+            self._resume = self._loop.call_later(self._rate.wait_s(self._loop.time()), self._go_on)
+
+    def _go_on(self) -> None:
+        """Let paused transfers go on, one after the other, as far as there is room."""
+        self._resume = None
+        if self._closed:
+            return
+        if self._rate is not None and not self._rate.refill(self._loop.time()):
+            self._wait_for_rate()
+            return
+        for _ in range(len(self._paused)):
+            if self.throttled or not self._paused:
+                break
+            transfer = self._paused.popleft()
+            transfer.curl.pause(pycurl.PAUSE_CONT)
+        self._drain()
+
+
+def _proxy_that_resolves(proxy: str) -> str:
+    """The proxy's URL in the form that leaves names to the proxy: libcurl's own resolver is never to be asked."""
+    for plain, resolving in (("socks5://", "socks5h://"), ("socks4://", "socks4a://")):
+        if proxy.startswith(plain):
+            return resolving + proxy[len(plain) :]
+    return proxy
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else " " for c in text[:300])

@@ -1,0 +1,139 @@
+"""What is asked: the header lines of a request, secrets only for those they belong to."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable
+
+from weft import __version__
+from weft.errors import SpecError
+from weft.fetch.cookies import CookieJar
+from weft.records import Lease
+from weft.spec import CrawlSpec, Identity, Network
+from weft.url import origin_of, path_of, site_of
+
+ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+ACCEPT_ENCODING = "gzip, deflate, br, zstd"
+
+
+def user_agent_of(identity: Identity) -> str:
+    """The User-Agent header: the user's own text, or weft's with the contact in it."""
+    if identity.user_agent:
+        return identity.user_agent
+    return f"weft/{__version__} (+{identity.contact or 'a web crawler; its operator gave no contact'})"
+
+
+class RequestHeaders:
+    """The header lines of every request: fixed order, and secrets only for those they belong to (promise 8).
+
+    A ``Cookie`` or ``Authorization`` that the user gives as a plain header belongs to the seeds' origins.
+    """
+
+    def __init__(
+        self, spec: CrawlSpec, jar: CookieJar | None, home_origins: frozenset[str], epoch_ms: Callable[[], int]
+    ) -> None:
+        self._jar = jar
+        self._epoch_ms = epoch_ms
+        self._home = home_origins
+        self._plain, self._secret = _base_lines(spec.identity)
+        self._passwords = _parse_auth(spec.network, home_origins)
+
+    def lines(self, lease: Lease) -> list[bytes]:
+        """All header lines but Host. The same object for every lease that needs nothing of its own."""
+        own = self._validators(lease)
+        own += self._secrets(lease.url)
+        return self._plain + own if own else self._plain
+
+    def shown_head(self, lease: Lease) -> bytes:
+        """The request as it went out, for the archive, without cookies and credentials."""
+        start = f"GET {path_of(lease.url) or '/'} HTTP/1.1\r\nHost: {site_of(lease.url)}\r\n".encode()
+        lines = self._plain + self._validators(lease)
+        return start + b"".join(line + b"\r\n" for line in lines) + b"\r\n"
+
+    def _validators(self, lease: Lease) -> list[bytes]:
+        own: list[bytes] = []
+        if lease.etag and lease.etag.isprintable():
+            own.append(b"If-None-Match: " + _wire(lease.etag))
+        if lease.last_modified and lease.last_modified.isprintable():
+            own.append(b"If-Modified-Since: " + _wire(lease.last_modified))
+        return own
+
+    def _secrets(self, url: str) -> list[bytes]:
+        own: list[bytes] = []
+        cookies: list[bytes] = []
+        password = b""
+        if self._passwords:
+            password = self._passwords.get(origin_of(url), b"")
+        if self._secret and origin_of(url) in self._home:
+            for name, value in self._secret:
+                if name == "cookie":
+                    cookies.append(value)
+                elif not (name == "authorization" and password):
+                    own.append(name.title().encode() + b": " + value)
+        if self._jar is not None and (kept := self._jar.header_for(url, self._epoch_ms() / 1000)):
+            cookies.append(_wire(kept))
+        if cookies:
+            own.append(b"Cookie: " + b"; ".join(cookies))
+        if password:
+            own.append(b"Authorization: Basic " + password)
+        return own
+
+
+def _wire(text: str) -> bytes:
+    """A header's text as bytes: what came as latin-1 goes back as it was, the rest as UTF-8."""
+    try:
+        return text.encode("latin-1")
+    except UnicodeEncodeError:
+        return text.encode("utf-8")
+
+
+_DEFAULT_PORTS = (("https", ":443"), ("http", ":80"))
+_SECRET_NAMES = ("authorization", "cookie", "proxy-authorization")
+_CONNECTION_NAMES = ("host", "content-length", "transfer-encoding", "connection", "te", "upgrade", "expect")
+
+
+def _base_lines(identity: Identity) -> tuple[list[bytes], list[tuple[str, bytes]]]:
+    """The lines that every request has, and the secret headers apart. The user's replace ours of the same name."""
+    ours = {
+        "user-agent": ("User-Agent", user_agent_of(identity)),
+        "accept": ("Accept", ACCEPT),
+        "accept-encoding": ("Accept-Encoding", ACCEPT_ENCODING),
+    }
+    if identity.contact:
+        ours["from"] = ("From", identity.contact)
+    lines = list(ours.values())
+    secret: list[tuple[str, bytes]] = []
+    for line in identity.headers:
+        name, colon, value = (part.strip() for part in line.partition(":"))
+        if not colon or not name or name.lower() in _CONNECTION_NAMES:
+            raise SpecError(f"--header {name[:80]!r}: no header of the form 'Name: value' that could be sent")
+        if name.lower() in _SECRET_NAMES:
+            secret.append((name.lower(), _wire(value)))
+            continue
+        if name.lower() in ours:
+            lines.remove(ours.pop(name.lower()))
+        lines.append((name, value))
+    for name, value in lines:
+        if not (name.isascii() and name.isprintable()) or any(c in value for c in "\r\n\0"):
+            raise SpecError(f"the header {name[:80]!r} holds characters that cannot be sent")
+    return [_wire(name) + b": " + _wire(value) for name, value in lines], secret
+
+
+def _parse_auth(network: Network, home_origins: frozenset[str]) -> dict[str, bytes]:
+    """Credentials by origin. They go over plain http only where the seeds do not name that site by https."""
+    found: dict[str, bytes] = {}
+    for text in network.auth:
+        person, at, site = text.rpartition("@")
+        if not at or ":" not in person:
+            raise SpecError("--auth: the form is USER:PASSWORD@HOST, or HOST:PORT")  # the text itself is a secret
+        token = b64encode(person.encode())
+        site = site.lower()
+        default_of = next((scheme for scheme, port in _DEFAULT_PORTS if site.endswith(port)), None)
+        if default_of is not None:
+            site = site.rpartition(":")[0]
+            found[f"{default_of}://{site}"] = token
+            continue
+        found[f"https://{site}"] = token
+        if f"https://{site}" not in home_origins or f"http://{site}" in home_origins:
+            found[f"http://{site}"] = token
+    return found

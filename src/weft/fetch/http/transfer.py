@@ -1,0 +1,176 @@
+"""One request: a libcurl handle with its buffers and callbacks."""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pycurl
+
+from weft.fetch.http.answer import final_head
+from weft.fetch.http.causes import Progress
+from weft.fetch.resolve import address_of_host
+from weft.records import Lease
+from weft.url import host_of, path_of
+
+if TYPE_CHECKING:
+    from weft.fetch.http.fetcher import Fetcher
+
+
+class Terms(NamedTuple):
+    """The options of a handle that may change from request to request."""
+
+    lines: list[bytes]
+    insecure: bool
+    address: str
+    connect_ms: int
+    whole_ms: int
+
+
+class Transfer:
+    """A pooled libcurl handle with its buffers. Options that stay the same from request to request are set once."""
+
+    def __init__(self, fetcher: Fetcher, certified: bool) -> None:
+        self._fetcher = fetcher
+        self.certified = certified  # shows the user's certificate to those who ask; cannot be taken back
+        self.lease: Lease = NO_LEASE
+        self.head: list[bytes] = []
+        self.body: list[bytes] = []
+        self.held_b = 0
+        self.cut = False
+        self.refusal = ""  # why the last address was not connected to
+        self.trouble = ""  # what this machine lacked
+        self.addresses: tuple[str, ...] = ()
+        self.started_ms = 0
+        self.deadline_s = 0.0
+        self._opened: socket.socket | None = None
+        self.probing = False
+        self.saw_certificate_wish = False
+        self._host = ""
+        self._terms: Terms | None = None  # what the handle's changing options stand at
+        self.curl = fetcher.new_handle(certified)
+        self.curl.transfer = self
+        self.curl.setopt(pycurl.WRITEFUNCTION, self._write)
+        self.curl.setopt(pycurl.HEADERFUNCTION, self.head.append)
+        self.curl.setopt(pycurl.OPENSOCKETFUNCTION, self._open_socket)
+        self.curl.setopt(pycurl.SOCKOPTFUNCTION, self._socket_opened)
+
+    def begin(self, lease: Lease, addresses: tuple[str, ...]) -> None:
+        """Make ready for a lease; raises ``pycurl.error`` for what libcurl does not take."""
+        self.lease = lease
+        self._host = host_of(lease.url)
+        self.addresses = addresses
+        self.curl.setopt(pycurl.URL, lease.url)
+        # libcurl writes %2e as %2E in the URL's path; what was found is asked. A proxy needs the whole URL.
+        whole = self._fetcher.proxied and lease.url.startswith("http:")
+        self.curl.setopt(pycurl.REQUEST_TARGET, lease.url if whole else path_of(lease.url))
+        # An error in TLS on the first attempt may have been the wish for a certificate: listen at the next.
+        self.listen(lease.attempt > 1 and lease.url.startswith("https:"))
+
+    def agree(self, terms: Terms) -> None:
+        """Set the options that may differ from the handle's last request, where they do."""
+        if terms == self._terms:
+            return
+        curl = self.curl
+        self._terms = None  # not known, should libcurl refuse one
+        curl.setopt(pycurl.HTTPHEADER, terms.lines)
+        curl.setopt(pycurl.SSL_VERIFYPEER, 0 if terms.insecure else 1)
+        curl.setopt(pycurl.SSL_VERIFYHOST, 0 if terms.insecure else 2)
+        if terms.address:
+            shown = f"[{terms.address}]" if ":" in terms.address else terms.address
+            curl.setopt(pycurl.CONNECT_TO, [f"::{shown}:"])
+        curl.setopt(pycurl.CONNECTTIMEOUT_MS, terms.connect_ms)
+        curl.setopt(pycurl.TIMEOUT_MS, terms.whole_ms)
+        self._terms = terms
+
+    def listen(self, on: bool) -> None:
+        """Listen to libcurl's talk about the handshake, to learn whether the server wishes for a certificate."""
+        if on:
+            self.saw_certificate_wish = False
+            self.curl.setopt(pycurl.DEBUGFUNCTION, self._overhear)
+        if on != self.probing:
+            self.curl.setopt(pycurl.VERBOSE, 1 if on else 0)
+        self.probing = on
+
+    def clear(self) -> None:
+        """Forget the answer, keep the handle."""
+        self.head.clear()
+        self.body = []
+        self._fetcher.held_b -= self.held_b
+        self.held_b = 0
+        self.cut = False
+        self.refusal = self.trouble = ""
+
+    @property
+    def ip(self) -> str:
+        """The address that is, or was last, connected to; empty behind a proxy."""
+        return self.addresses[0] if self.addresses else ""
+
+    def response_ms(self) -> int:
+        """From the request's sending to the last byte."""
+        total = self.curl.getinfo(pycurl.TOTAL_TIME_T) - self.curl.getinfo(pycurl.PRETRANSFER_TIME_T)
+        return max(int(total) // 1000, 0)
+
+    def progress(self) -> Progress:
+        """How far the transfer came; only before the handle leaves libcurl's hands."""
+        curl = self.curl
+        return Progress(
+            sent=curl.getinfo(pycurl.REQUEST_SIZE) > 0,
+            answered=bool(self.head),
+            head_complete=final_head(self.head) is not None,
+            proxied=self._fetcher.proxied,
+            errno=curl.getinfo(pycurl.OS_ERRNO),
+        )
+
+    # Callbacks of libcurl: they must not raise.
+
+    def _write(self, chunk: bytes) -> int | None:
+        fetcher = self._fetcher
+        if fetcher.tight and fetcher.must_wait(self):
+            return int(pycurl.WRITEFUNC_PAUSE)
+        size_b = len(chunk)
+        room_b = fetcher.max_size_b - self.held_b
+        if size_b > room_b:
+            self.cut = True
+            if room_b:
+                self._keep(chunk[:room_b], room_b)
+            return 0  # ends the transfer: nothing more is read, and the connection is closed
+        self._keep(chunk, size_b)
+        return None
+
+    def _keep(self, chunk: bytes, size_b: int) -> None:
+        self.body.append(chunk)
+        self.held_b += size_b
+        self._fetcher.account(size_b)
+
+    def _open_socket(self, purpose: int, address: Any) -> socket.socket | int:
+        """A socket for an address that may be connected to: the last check, on what is really connected to."""
+        family, kind, protocol, peer = address
+        if not self._fetcher.proxied:
+            ip = peer[0] if isinstance(peer, tuple) else "?"
+            refusal = self._fetcher.policy.refusal(self._host, ip)
+            if refusal is None and self.addresses and address_of_host(ip) != self.addresses[0]:
+                refusal = f"{ip} is not the address that was asked for"
+            if refusal is not None:
+                self.refusal = refusal
+                return int(pycurl.SOCKET_BAD)
+        try:
+            opened = self._opened = socket.socket(family, kind, protocol)
+            return opened
+        except OSError as error:  # no descriptor left, or no such family on this machine
+            self.trouble = str(error)
+            return int(pycurl.SOCKET_BAD)
+
+    def _socket_opened(self, fd: int, purpose: int) -> int:
+        if self._opened is not None:
+            self._opened.close()  # pycurl has made a copy of its own
+            self._opened = None
+        self._fetcher.socket_opened(fd)
+        return int(pycurl.SOCKOPT_OK)
+
+    def _overhear(self, kind: int, text: bytes) -> None:
+        if kind == pycurl.INFOTYPE_TEXT and b"Request CERT" in text:
+            self.saw_certificate_wish = True
+
+
+NO_LEASE = Lease(0, "", 0)
