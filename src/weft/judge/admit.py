@@ -1,0 +1,273 @@
+"""Before anything is asked: whether a URL, and a link to it, belong to the crawl; the first reason if not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
+
+import msgspec
+
+from weft.errors import Reason, SpecError
+from weft.judge.scope import Patterns, make_scope, suffix_of
+from weft.judge.traps import TrapBook
+from weft.ports import Parent
+from weft.records import ADMITTED, LinkKind, Verdict
+from weft.spec import CrawlSpec
+from weft.url import host_of, scheme_of, site_of
+
+# "Bad ports" of the Fetch standard (https://fetch.spec.whatwg.org/#bad-port): services that are no web servers.
+BAD_PORTS = frozenset(
+    {0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109,
+     110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531,
+     532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060,
+     5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080}
+)  # fmt: skip
+
+# Not here, though they are no pages either: text (.txt .md .csv .json .xml .js ...), which harms nobody and may be a
+# page on some servers, and endings that are names elsewhere (.com .app .ai .pl .net).
+FILES = {
+    "images": "avif bmp cr2 dng gif heic heif ico jfif jpe jpeg jpg jxl nef png psd raw svg svgz tif tiff webp xcf",
+    "sound": "aac aif aiff amr flac m4a mid midi mp3 oga ogg opus ra wav wma",
+    "film": "3gp asf avi f4v flv m2ts m4v mkv mov mp4 mpe mpeg mpg ogv vob webm wmv",
+    "archives": "7z arj bz2 cab cpio gz lha lz lzma rar tar tbz tbz2 tgz txz xz zip zst",
+    "packages": "apk crx deb dmg ear egg exe gem img ipa iso jar msi nupkg ova pkg qcow2 rpm vhd vmdk war whl xpi",
+    "documents": "azw3 djvu doc docm docx dot dotx epub eps mobi odf odg odp ods odt pdf pps ppsx ppt pptm pptx ps "
+    "pub rtf vsd vsdx xls xlsb xlsm xlsx",
+    "fonts": "eot otf ttf woff woff2",
+    "programs": "bin class css dll swf wasm",
+    "data": "accdb h5 hdf5 mdb npy npz parquet pkl sqlite torrent",
+}
+PAGES = (
+    "asp aspx cfm cgi do htm html jsf jsp jspx mspx php php3 php4 php5 php7 phtml pl py shtm shtml stm xht xhtm xhtml"
+)
+FILE_EXTENSIONS = frozenset(" ".join(FILES.values()).split())
+PAGE_EXTENSIONS = frozenset(PAGES.split())
+
+_CACHED_ORIGINS = 20_000
+_MISSING = Verdict(Reason.NOT_A_URL)
+
+
+class Admission:
+    """Judges candidates for one crawl. Pure but for the trap budgets and the sites that seeds redirect to.
+
+    ``judge_url`` gives the first reason of: NOT_HTTP, HAS_CREDENTIALS, URL_TOO_LONG, BAD_PORT, OUT_OF_SCOPE,
+    OTHER_SCHEME, REJECTED, NOT_ACCEPTED, NOT_A_PAGE, then the traps in the order of ``docs/traps.md``. Start
+    addresses are in scope, and pass --accept, NOT_A_PAGE and the traps.
+    """
+
+    def __init__(self, spec: CrawlSpec, seeds: Sequence[str], now_year: int) -> None:
+        scope = spec.scope
+        self._scope = make_scope(scope, ())
+        self._accept = Patterns("accept", scope.accept)
+        self._reject = Patterns("reject", scope.reject)
+        self._max_url_b = spec.limits.max_url_b
+        self._same_scheme = scope.same_scheme
+        self._html_only = scope.html_only
+        self._seeds: set[str] = set()
+        self._seed_sites: set[str] = set()
+        self._schemes: dict[str, set[str]] = {}  # of the sites whose protocol the seeds decide
+        self._origins: dict[str, Verdict | None] = {}
+        self._new_sites: list[str] = []
+        traps = spec.traps
+        if scope.scope in ("host", "path"):  # the hosts are those that the user named
+            traps = msgspec.structs.replace(traps, hosts_per_domain=0)
+        self._traps = TrapBook(traps, now_year, suffix_of(scope))
+        self._kinds = _kinds(scope.follow)
+        self._heeds_nofollow = not scope.follow_nofollow
+        self._max_depth = scope.max_depth
+        self._max_redirects = spec.limits.max_redirects
+        for url in seeds:
+            self.add_seed(url)
+
+    # ---- what belongs to the crawl ---------------------------------------------------------------------------
+
+    def add_seed(self, url: str) -> None:
+        """Takes in a start address: the scope grows by it, as if it had been given at the start."""
+        site = site_of(url)
+        self._seeds.add(url)
+        self._seed_sites.add(site)
+        self._schemes.setdefault(site, set()).add(scheme_of(url))
+        self._scope.add_seed(url)
+        self._traps.trust_host(host_of(url))
+        self._origins.clear()
+
+    def seed_redirects_to(self, url: str) -> None:
+        """Takes in the site that a start address itself leads to: ``example.org`` to ``www.example.org``."""
+        if not url.startswith(("http://", "https://")) or "@" in url[8 : url.find("/", 8)]:
+            return
+        site = site_of(url)
+        name = f"{scheme_of(url)}://{site}" if self._same_scheme else site
+        known = scheme_of(url) in self._schemes.get(site, ()) if self._same_scheme else site in self._seed_sites
+        if known or name in self._new_sites:
+            return
+        self.allow_site(name)
+        self._new_sites.append(name)
+
+    def allow_site(self, name: str) -> None:
+        """Takes back what ``new_sites`` gave in an earlier run."""
+        scheme, mark, site = name.rpartition("://")
+        if mark:
+            self._schemes.setdefault(site, set()).add(scheme)
+        self._seed_sites.add(site)
+        self._scope.allow_site(site)
+        self._origins.clear()
+
+    def new_sites(self) -> list[str]:
+        """The sites that seeds redirected to since the last call, to be kept."""
+        sites, self._new_sites = self._new_sites, []
+        return sites
+
+    def covers(self, url: str) -> bool:
+        """Whether the scope covers a URL."""
+        return self._scope.covers(url)
+
+    def describe(self) -> str:
+        """The scope in words."""
+        return self._scope.describe()
+
+    # ---- URLs ------------------------------------------------------------------------------------------------
+
+    def judge_url(self, url: str, site_id: int, parent: Parent | None) -> Verdict:
+        """For a URL that is new: ADMITTED, or the first reason against it."""
+        start = url.find("/", 8)
+        origin = url[:start] if start >= 0 else url
+        verdict = self._origins.get(origin, _MISSING)
+        if verdict is _MISSING:
+            verdict = self._remember_origin(origin, url)
+        if len(url) > self._max_url_b and (verdict is None or verdict.reason not in _BEFORE_LENGTH):
+            return Verdict(Reason.URL_TOO_LONG, f"{len(url)} bytes, more than max_url_b = {self._max_url_b}")
+        is_seed = url in self._seeds
+        if verdict is not None and not (is_seed and verdict.reason is Reason.OUT_OF_SCOPE):
+            return verdict
+        if not self._scope.by_site and not self._scope.covers(url):
+            return Verdict(Reason.OUT_OF_SCOPE, self._scope.describe()[:200])
+        if self._same_scheme and (other := self._other_scheme(url, parent)):
+            return Verdict(Reason.OTHER_SCHEME, other)
+        if self._reject and (expression := self._reject.found_in(url)) is not None:
+            return Verdict(Reason.REJECTED, expression)
+        if is_seed:
+            return ADMITTED
+        if self._accept and self._accept.found_in(url) is None:
+            return Verdict(Reason.NOT_ACCEPTED, "no --accept expression is found in it")
+        extension = extension_of(url, start)
+        if extension and self._is_file(extension):
+            return Verdict(Reason.NOT_A_PAGE, f".{extension}")
+        return self._traps.judge(url, site_id, parent)
+
+    def _remember_origin(self, origin: str, url: str) -> Verdict | None:
+        if len(self._origins) >= _CACHED_ORIGINS:
+            self._origins.clear()
+        verdict = self._origins[origin] = self._judge_origin(origin, url)
+        return verdict
+
+    def _judge_origin(self, origin: str, url: str) -> Verdict | None:
+        """The reason against all URLs of an origin; None if there is none."""
+        if not origin.startswith(("http://", "https://")):
+            return Verdict(Reason.NOT_HTTP, scheme_of(url)[:40])
+        if "@" in origin:
+            return Verdict(Reason.HAS_CREDENTIALS)
+        site = site_of(url)
+        port = site.rpartition(":")[2]
+        if port.isdigit() and int(port) in BAD_PORTS and site not in self._seed_sites:
+            return Verdict(Reason.BAD_PORT, port)
+        if self._scope.by_site and not self._scope.covers(url):
+            return Verdict(Reason.OUT_OF_SCOPE, self._scope.describe()[:200])
+        return None
+
+    def _other_scheme(self, url: str, parent: Parent | None) -> str:
+        """The scheme that the site has instead; "" if it agrees. Where no seed names the site, its page's counts."""
+        scheme = scheme_of(url)
+        schemes = self._schemes.get(site_of(url))
+        if schemes is None:
+            schemes = {scheme_of(parent.url)} if parent is not None else {scheme}
+        return "" if scheme in schemes else ", ".join(sorted(schemes))
+
+    def _is_file(self, extension: str) -> bool:
+        if self._html_only:
+            return extension not in PAGE_EXTENSIONS
+        return extension in FILE_EXTENSIONS
+
+    # ---- links -----------------------------------------------------------------------------------------------
+
+    def judge_link(self, kind: int, rel: str, nofollow: bool, depth: int, hops: int) -> Verdict:
+        """For one link, ``nofollow`` being its page's word: KIND_NOT_FOLLOWED, NOFOLLOW, TOO_DEEP, TOO_MANY_REDIRECTS.
+
+        Redirects and sitemaps are no links that a page recommends, so nofollow does not speak of them.
+        """
+        if kind not in self._kinds:
+            return _KIND_NOT_FOLLOWED
+        if (nofollow or rel) and self._heeds_nofollow and kind not in _NOT_BY_HAND:
+            if nofollow:
+                return Verdict(Reason.NOFOLLOW, "its page says so")
+            if "nofollow" in rel.lower().split():
+                return Verdict(Reason.NOFOLLOW, "the link says so")
+        if self._max_depth is not None and depth > self._max_depth:
+            return Verdict(Reason.TOO_DEEP, f"depth {depth}, more than max_depth = {self._max_depth}")
+        if hops > self._max_redirects:
+            return Verdict(Reason.TOO_MANY_REDIRECTS, f"{hops}, more than max_redirects = {self._max_redirects}")
+        return ADMITTED
+
+    # ---- traps -----------------------------------------------------------------------------------------------
+
+    def chain_of(self, url: str, parent: Parent | None) -> int:
+        """How many hops of the same shape lead to this URL."""
+        return self._traps.chain_of(url, parent)
+
+    def is_suspect(self, site_id: int) -> bool:
+        """Whether ``judge_waiting`` may refuse pages of this site. Cheap: asked at every lease."""
+        return self._traps.is_suspect(site_id)
+
+    def judge_waiting(self, url: str, site_id: int) -> Verdict:
+        """For a page that was admitted and still waits: whether what was learnt since refuses it."""
+        return ADMITTED if url in self._seeds else self._traps.judge_waiting(url, site_id)
+
+    def fetched(self, url: str, site_id: int, body_is_duplicate: bool) -> None:
+        """Takes in an answer: whether its body is the same as one stored before."""
+        self._traps.fetched(url, site_id, body_is_duplicate)
+
+    def linked(self, url: str, site_id: int, depth: int, new: Sequence[str], known: Sequence[str]) -> None:
+        """Takes in the links of a parsed page within its site: those it brought, and those known before."""
+        self._traps.linked(url, site_id, depth, new, known)
+
+    def dump(self) -> Iterator[tuple[str, int | bytes]]:
+        """The rows of the trap table that changed since the last call."""
+        return self._traps.dump()
+
+    def load(self, rows: Iterable[tuple[str, int | bytes]]) -> None:
+        """Takes back the rows of an earlier run, before anything is judged."""
+        self._traps.load(rows)
+
+
+_BEFORE_LENGTH = frozenset({Reason.NOT_HTTP, Reason.HAS_CREDENTIALS})
+_NOT_BY_HAND = frozenset({LinkKind.REDIRECT.value, LinkKind.SITEMAP.value})
+_KIND_NOT_FOLLOWED = Verdict(Reason.KIND_NOT_FOLLOWED)
+
+
+def extension_of(url: str, start: int) -> str:
+    """The extension of a URL's last path segment in lower case, "" if it has none; the path begins at ``start``.
+
+    One to five letters and digits, not digits alone: ``/v1.2`` and ``/john.livingstone`` have none. Nor has a name
+    with a colon: ``/wiki/File:Map.png`` is a page about the picture.
+    """
+    mark = url.find("?", start)
+    end = len(url) if mark < 0 else mark
+    slash = url.rfind("/", start, end)
+    dot = url.rfind(".", slash + 2, end)
+    if start < 0 or dot < 0:
+        return ""
+    extension = url[dot + 1 : end]
+    if ";" in extension:
+        extension = extension.partition(";")[0]
+    if len(extension) > 5 or not extension.isalnum() or extension.isdigit() or ":" in url[slash:dot]:
+        return ""
+    return extension.lower()
+
+
+def _kinds(follow: Sequence[str]) -> frozenset[int]:
+    labels = {kind.label: kind.value for kind in LinkKind}
+    for name in follow:
+        if name not in labels:
+            near = get_close_matches(name, labels, 1)
+            hint = f" (did you mean {near[0]}?)" if near else ""
+            raise SpecError(f"follow: there are no links of kind {name!r}{hint}: choose from {', '.join(labels)}")
+    return frozenset(labels[name] for name in follow)

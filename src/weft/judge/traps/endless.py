@@ -1,0 +1,158 @@
+"""Finds the parts of a site that are made up as one reads them (tarpits).
+
+A web that people made folds back on itself: pages are linked from more than one place, and many lead nowhere new.
+A tarpit is a tree: every page brings new links, and nothing deeper is ever linked twice. So a sample of the URLs that
+a site's pages brought is watched for a while. A part of the site is endless if practically none of its URLs is met
+again on another page (links back to ancestors, and between the children of one page, do not count), and practically
+every one of its pages brings new ones of a part that is endless, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xxhash import xxh3_64_intdigest
+
+from weft.judge.traps.urls import group_of
+
+PARTS = 64  # parts of a site told apart by name; all others are one
+OTHERS = "*"
+SAMPLE = 2_048  # URLs watched
+ENOUGH = 200  # URLs watched in a site, below which nothing is concluded
+MET_AGAIN = 0.005  # at most this share met again: endless
+FRUITFUL = 0.95  # at least this share of pages with new links: endless
+HEALTHY = 0.05  # at least this share met again, in every part: no need to watch on
+
+
+class _Part:
+    """What is counted for one part of a site in one span."""
+
+    __slots__ = ("again", "brought", "fruitful", "pages", "watched")
+
+    def __init__(self) -> None:
+        self.pages = self.fruitful = self.watched = self.again = 0
+        self.brought: dict[str, int] = {}  # how many of its pages brought new URLs of that part
+
+    @property
+    def is_tree(self) -> bool:
+        return self.again <= self.watched * MET_AGAIN and self.fruitful >= self.pages * FRUITFUL
+
+
+class _Watched:
+    """A URL that is waited for: how deep it lies, who found it, in which part."""
+
+    __slots__ = ("again", "depth", "finder", "part")
+
+    def __init__(self, depth: int, finder: int, part: _Part) -> None:
+        self.depth, self.finder, self.part, self.again = depth, finder, part, False
+
+
+class SiteWatch:
+    """Watches one site, in spans that double: the first ends after ``span`` pages."""
+
+    def __init__(self, pages: int, span: int) -> None:
+        self._names: set[str] = set()
+        self._begin(pages, span)
+
+    def _begin(self, start: int, span: int) -> None:
+        self._sample_from = start + span // 10
+        self._sample_to = start + span // 2
+        self._end = start + span
+        self._parts: dict[str, _Part] = {}
+        self._sample: dict[int, _Watched] = {}
+        self._healthy = False
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The parts told apart by name: those of the pages that were read first."""
+        return frozenset(self._names)
+
+    @property
+    def is_sampling(self) -> bool:
+        return bool(self._sample)
+
+    def page(
+        self, url: str, depth: int, pages: int, new: Sequence[str], known: Sequence[str], may_sample: bool
+    ) -> list[str]:  # fmt: skip
+        """Takes in what a page linked to; the parts that have just turned out to be endless.
+
+        ``pages`` counts the pages of the site, this one included. Without ``may_sample`` this span concludes nothing.
+        """
+        group = group_of(url)
+        if len(self._names) < PARTS:
+            self._names.add(group)
+        part = self._part(group)
+        part.pages += 1
+        if new:
+            part.fruitful += 1
+            for name in {self._name(group_of(target)) for target in new}:
+                part.brought[name] = part.brought.get(name, 0) + 1
+        if not self._healthy:
+            if self._sample:
+                self._meet(url, depth, known)
+            if self._sample_from <= pages < self._sample_to:
+                if may_sample:
+                    self._draw(url, depth, new)
+            elif self._sample and pages % 64 == 0 and self._is_healthy():
+                self._healthy, self._sample = True, {}
+        if pages < self._end:
+            return []
+        endless = [] if self._healthy else self._endless()
+        self._begin(pages, pages)
+        return endless
+
+    def _name(self, group: str) -> str:
+        return group if group in self._names else OTHERS
+
+    def _part(self, group: str) -> _Part:
+        name = self._name(group)
+        part = self._parts.get(name)
+        if part is None:
+            part = self._parts[name] = _Part()
+        return part
+
+    def _draw(self, url: str, depth: int, new: Sequence[str]) -> None:
+        finder = xxh3_64_intdigest(url.encode())
+        for target in new[: SAMPLE - len(self._sample)]:
+            part = self._part(group_of(target))
+            part.watched += 1
+            self._sample[xxh3_64_intdigest(target.encode())] = _Watched(depth + 1, finder, part)
+
+    def _meet(self, url: str, depth: int, known: Sequence[str]) -> None:
+        page = xxh3_64_intdigest(url.encode())
+        own = self._sample.get(page)
+        parent = own.finder if own is not None else None
+        for target in known:
+            met = self._sample.get(xxh3_64_intdigest(target.encode()))
+            if met is None or met.again or met.depth < depth or met.finder == page or met.finder == parent:
+                continue
+            met.again = True
+            met.part.again += 1
+
+    def _is_healthy(self) -> bool:
+        return all(part.again >= part.watched * HEALTHY for part in self._parts.values() if part.watched >= 20)
+
+    def _endless(self) -> list[str]:
+        whole = _Part()
+        for part in self._parts.values():
+            whole.pages += part.pages
+            whole.fruitful += part.fruitful
+            whole.watched += part.watched
+            whole.again += part.again
+        if whole.watched < ENOUGH:
+            return []
+        if whole.is_tree:
+            share, enough = 100, 0
+        else:  # then only a large part may be judged by itself
+            share, enough = 8, 2 * ENOUGH
+        trees = {
+            name: part
+            for name, part in self._parts.items()
+            if part.pages * share >= whole.pages and part.watched >= enough and part.is_tree
+        }
+        while True:  # what only brings pages of parts that end, ends
+            ending = [n for n, p in trees.items() if max(p.brought.get(m, 0) for m in trees) < p.pages * FRUITFUL]
+            if not ending:
+                return sorted(trees)
+            for name in ending:
+                del trees[name]

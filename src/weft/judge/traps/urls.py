@@ -1,0 +1,316 @@
+"""What one URL tells by itself: repeats, session ids, dates, its shape. Pure, and linear in its length."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from weft.errors import Reason
+
+_LONGEST_CYCLE = 12  # segments; longer ones end by PATH_TOO_DEEP
+
+Problem = tuple[Reason, str]
+
+
+def split_url(url: str) -> tuple[str, str, str]:
+    """Origin, path and query of a serialised http(s) URL; the query without its mark."""
+    start = url.find("/", 8)
+    if start < 0:
+        return url, "/", ""
+    mark = url.find("?", start)
+    if mark < 0:
+        return url[:start], url[start:], ""
+    return url[:start], url[start:mark], url[mark + 1 :]
+
+
+# ---- repeats -----------------------------------------------------------------------------------------------------
+
+
+def path_problem(path: str, repeats: int, deepest: int) -> Problem | None:
+    """PATH_TOO_DEEP or PATH_REPEATS, with what was seen; None for an ordinary path. 0 switches either off."""
+    if path.count("/") < 3 and "%25" not in path:
+        return None
+    segments = path.strip("/").split("/")
+    if "" in segments:
+        segments = [segment for segment in segments if segment]
+    if deepest and len(segments) > deepest:
+        return Reason.PATH_TOO_DEEP, f"{len(segments)} segments, more than path_segments = {deepest}"
+    if not repeats:
+        return None
+    if len(set(segments)) < len(segments):
+        repeated = _repeated(segments, repeats)
+        if repeated:
+            return Reason.PATH_REPEATS, f"{repeated} (path_repeats = {repeats})"
+    if "%25" in path and _encoded_again(path, repeats):
+        return Reason.PATH_REPEATS, f"percent-encoded {repeats} times over (path_repeats = {repeats})"
+    return None
+
+
+def query_problem(query: str, repeats: int, longest_b: int) -> Problem | None:
+    """QUERY_TOO_LONG or QUERY_REPEATS, with what was seen; None for an ordinary query. 0 switches either off."""
+    if longest_b and len(query) > longest_b:
+        return Reason.QUERY_TOO_LONG, f"{len(query)} bytes, more than query_b = {longest_b}"
+    if not repeats:
+        return None
+    repeated = _repeated_parameters(query, repeats) if query.count("&") + 1 >= repeats else ""
+    if not repeated and len(query) > 12 and _NESTING.search(query):
+        repeated = _nested(query, repeats)
+    return (Reason.QUERY_REPEATS, f"{repeated} (query_repeats = {repeats})") if repeated else None
+
+
+def _repeated(segments: Sequence[str], times: int) -> str:
+    """Says which segments come again and again; "" if none does so more often than honest paths have it."""
+    count = len(segments)
+    for length in range(1, min(_LONGEST_CYCLE, count // 2) + 1):
+        matched = 0
+        for index in range(length, count):
+            matched = matched + 1 if segments[index] == segments[index - length] else 0
+            if matched < length:
+                continue
+            cycle = segments[index - length + 1 : index + 1]
+            if matched >= length * (_needed(cycle, times) - 1):
+                return f"{'/'.join(cycle)[:60]} {matched // length + 1} times in a row"
+    words = Counter(segment for segment in segments if len(segment) > 1 and not segment.isdigit())
+    name, most = max(words.items(), key=lambda item: item[1], default=("", 0))
+    return f"{name[:60]} {most} times" if most > times else ""
+
+
+def _needed(cycle: Sequence[str], times: int) -> int:
+    """How often a cycle must come to be a trap: numbers (/1/1/1, dates) and single letters repeat in honest paths."""
+    if all(segment.isdigit() for segment in cycle):
+        return 2 * times
+    return times + 2 if len(cycle) == 1 and len(cycle[0]) == 1 else times
+
+
+def _encoded_again(text: str, times: int) -> bool:
+    return f"%{'25' * max(1, times - 1)}" in text
+
+
+def _repeated_parameters(query: str, times: int) -> str:
+    """Says which parameter comes too often: with one value ``times`` times, with any value twice as often."""
+    pairs = query.split("&")
+    if len(set(pairs)) < len(pairs):
+        counted = Counter(pair for pair in pairs if pair)
+        pair, most = max(counted.items(), key=lambda item: item[1], default=("", 0))
+        if most >= times:
+            return f"{pair[:60]} {most} times"
+    if len(pairs) >= 2 * times:
+        name, most = Counter(pair.partition("=")[0] for pair in pairs).most_common(1)[0]
+        if most >= 2 * times:
+            return f"the parameter {name[:60]} {most} times"
+    return ""
+
+
+_NESTING = re.compile(r"[/?%]")
+_INNER_URL = re.compile(r"https?(?:%(?:25)*3A|:)(?:%(?:25)*2F|/)", re.IGNORECASE)
+_INNER_QUERY = re.compile(r"(?:%(?:25)*3F|\?)[^&=?%]{1,64}(?:%(?:25)*3D|=)", re.IGNORECASE)
+_SLASH = re.compile(r"%(?:25)*2F|/", re.IGNORECASE)
+
+
+def _nested(query: str, times: int) -> str:
+    """Says what lies inside itself: a URL in a URL in a URL, a query in a query, a path that repeats."""
+    encoded = "%" in query
+    if (encoded or "/" in query) and len(_INNER_URL.findall(query)) >= times:
+        return f"a URL inside a URL {times} times"
+    if (encoded or "?" in query) and len(_INNER_QUERY.findall(query)) >= times:
+        return f"a query inside a query {times} times"
+    if "%25" in query and _encoded_again(query, times):
+        return f"percent-encoded {times} times over"
+    if query.count("/") + query.count("2F") + query.count("2f") >= times:
+        for pair in query.split("&"):
+            segments = [segment for segment in _SLASH.split(pair.partition("=")[2]) if segment]
+            repeated = _repeated(segments, times) if len(set(segments)) < len(segments) else ""
+            if repeated:
+                return repeated
+    return ""
+
+
+# ---- shape -------------------------------------------------------------------------------------------------------
+
+_VALUE = re.compile(r"=[^&]*")
+
+
+def shape_of(path: str, query: str) -> str:
+    """What stays the same from one page of a made-up series to the next.
+
+    Numbers, slugs and tokens (whatever is not letters only), the last segment and all values become ``#``; plain words
+    of the path and the names of parameters stay.
+    """
+    slash = path.endswith("/") and len(path) > 1
+    *folders, _ = (path[:-1] if slash else path).split("/")
+    shape = "/".join([folder if folder.isalpha() else "#" for folder in folders])
+    return f"{shape}{'//' if slash else '/'}?{_VALUE.sub('=#', query)}" if query else f"{shape}{'//' if slash else '/'}"
+
+
+def series_of(path: str, query: str, other_path: str, other_query: str) -> str:
+    """What two URLs of one shape have in common: the series in which one follows the other."""
+    folders = zip(path.split("/"), other_path.split("/"), strict=False)
+    values = zip(query.split("&"), other_query.split("&"), strict=False)
+    return f"{'/'.join(a if a == b else '#' for a, b in folders)}?{'&'.join(a if a == b else '#' for a, b in values)}"
+
+
+def group_of(url: str) -> str:
+    """The part of its site that a URL belongs to: its first folder, or its first segment if a query follows."""
+    _, path, query = split_url(url)
+    end = path.find("/", 1)
+    if end < 0:
+        return path[1:65] if query else ""
+    return path[1 : min(end, 65)]
+
+
+# ---- session ids -------------------------------------------------------------------------------------------------
+
+_SESSION_IN_PATH = re.compile(
+    r";[a-z_]{0,20}(?:sid|sess|token)[a-z_]{0,20}=[^/;?]*|/\([A-Z]\([^)/]{8,200}\)\)", re.IGNORECASE
+)
+_SESSION_IN_QUERY = re.compile(
+    r"(?:^|[&;])(?:"
+    # a name that says so, with a value that is no small number (?session=12 of a conference is none)
+    r"(?:[a-z_.-]{0,20}sess(?:ion)?[_.-]?(?:id|key|token|hash)?[a-z]{0,12}|cftoken|zenid|oscsid)=[^&;]{6,}"
+    r"|(?:phpsessid|jsessionid|aspsessionid[a-z]{0,12})=[^&;]+"
+    # a name that may say so, with a value that looks like a token: letters and digits mixed, or long
+    r"|(?:s|[a-z_]{0,20}sid|token|auth|nonce|ticket|s_id)=(?:(?=[^&;]*[0-9])(?=[^&;]*[a-z])[0-9a-z_.~%-]{8,}|[0-9a-z_.~%-]{24,})"
+    r")(?=[&;]|$)",
+    re.IGNORECASE,
+)
+
+
+def without_session(url: str) -> str:
+    """The URL with its session id taken out; the URL itself where it has none."""
+    origin, path, query = split_url(url)
+    if ";" in path or "(" in path:
+        path = _SESSION_IN_PATH.sub("", path)
+    if query:
+        query = _SESSION_IN_QUERY.sub("", query)
+    bare = f"{origin}{path}?{query}" if query else f"{origin}{path}"
+    return url if len(bare) == len(url) else bare
+
+
+# ---- spellings ---------------------------------------------------------------------------------------------------
+
+
+def is_alias(path: str) -> bool:
+    """Whether a path is spelled as only mistakes and traps spell it: ``//``, or a segment that ends in ``..`` or ``;``.
+
+    A URL inside the path (``/web/2019/http://example.org/``) is none, nor a name that ends in a dot.
+    """
+    if "//" in path and path.count("//") > path.count("://"):
+        return True
+    return path.endswith(("..", ";")) or "../" in path or ";/" in path
+
+
+# ---- dates -------------------------------------------------------------------------------------------------------
+
+
+class Date(NamedTuple):
+    """What a calendar page is about; month and day are 0 where the URL does not say."""
+
+    year: int
+    month: int
+    day: int
+
+    def holds(self, other: Date) -> bool:
+        """Whether the other date is this one or lies in it."""
+        return self.year == other.year and self.month in (0, other.month) and self.day in (0, other.day)
+
+
+_NAMES = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+_MONTHS = {name: number for number, name in enumerate(_NAMES.split("|"), 1)}
+_MONTH = rf"(?:\d{{1,2}}|w\d{{1,2}}|(?:{_NAMES})[a-z]{{0,6}})"
+_YEAR = r"(?:1[89]|2[01])\d\d"
+_INDEX_PAGE = re.compile(r"/(?:(?:index|default)\.\w{2,5})?$")
+_SUFFIX = re.compile(r"\.[a-z]{2,5}$")
+_YEAR_FIRST = re.compile(rf"(?:^|[/_=-])({_YEAR})(?:([/_.-])({_MONTH})(?:[/_.-](\d{{1,2}}))?)?$", re.IGNORECASE)
+_YEAR_LAST = re.compile(rf"(?:^|[/_=-])(?:(\d{{1,2}})[/_.-])?({_MONTH})([/_.-])({_YEAR})$", re.IGNORECASE)
+_COMPACT = re.compile(rf"(?:^|[/_=-])({_YEAR})([01]\d)([0-3]\d)?$")
+_CALENDAR_WORD = re.compile(r"cal|date|day|month|week|year|agenda|event|diary|schedule|termin|kalend", re.IGNORECASE)
+_DATE_NAME = re.compile(
+    r"(?:^|[_.-])(?:date|day|month|week|cal|calendar|start|from|on|time|ym|dt|d|m|w|when)$", re.IGNORECASE
+)
+_YEAR_NAME = re.compile(r"(?:^|[_.-])(?:y|yr|yyyy|year|jahr|annee|ano|anno|rok|leto|god)$", re.IGNORECASE)
+_MONTH_NAME = re.compile(r"(?:^|[_.-])(?:m|mo|mon|mm|month|monat|mois|mes|mese|w|week|kw)$", re.IGNORECASE)
+_DAY_NAME = re.compile(r"(?:^|[_.-])(?:d|dd|day|tag|jour|dia|giorno|den)$", re.IGNORECASE)
+_DIGITS = re.compile(r"\d")
+
+
+def date_of(path: str, query: str) -> Date | None:
+    """The date that a URL consists of, beside words: what a calendar links to. None for every other URL.
+
+    ``/news/2019/03/14/the-title`` and ``?id=7&date=2019-03-14`` are pages of their own and no calendar.
+    """
+    if query:
+        return _date_in_query(query) if _DIGITS.search(query) else None
+    if not _DIGITS.search(path[-40:]):
+        return None
+    text = path[:-1] if path.endswith("/") else path
+    if text.endswith(("l", "p", "x", "m")):  # .html, .php, .aspx, .htm and index pages
+        text = _SUFFIX.sub("", _INDEX_PAGE.sub("", text))
+    tail = text[-24:]
+    if not _DIGITS.search(tail):
+        return None
+    return _date_at_end(tail, named=_CALENDAR_WORD.search(text) is not None)
+
+
+def _date_at_end(text: str, named: bool) -> Date | None:
+    """``named``: something says that this is a date; without it, numbers may be a topic and its page."""
+    first = _YEAR_FIRST.search(text)
+    if first and first[3]:
+        year, mark, month, day = first.groups()
+        return _date(year, month, day) if named or day or mark != "/" or len(month) > 1 else None
+    last = _YEAR_LAST.search(text)
+    if last:
+        day, month, mark, year = last.groups()
+        return _date(year, month, day) if named or day or mark != "/" or len(month) > 1 else None
+    compact = _COMPACT.search(text) if named else None
+    if compact:
+        return _date(*compact.groups())
+    return Date(int(first[1]), 0, 0) if first else None
+
+
+def _date(year: str, month: str, day: str | None) -> Date | None:
+    """None where the numbers are no date. Month 0 is taken too: half the calendars in the wild count from it."""
+    if month.isdigit():
+        number = int(month)
+        if number > 12:
+            return None
+    else:  # weeks come after the months, so that both can be told apart
+        number = _MONTHS.get(month[:3].lower()) or 100 + int(month[1:])
+    return Date(int(year), number or 12, int(day or 0)) if int(day or 0) <= 31 else None
+
+
+def _date_in_query(query: str) -> Date | None:
+    whole: Date | None = None
+    year, month, day = "", "", ""
+    pairs = query.split("&")
+    if len(pairs) > 8:
+        return None
+    for pair in pairs:
+        name, _, value = pair.partition("=")
+        if not _DIGITS.search(value):
+            if len(value) >= 12:
+                return None
+        elif _YEAR_NAME.search(name) and value.isdigit() and len(value) == 4:
+            year = value
+        elif value.isdigit() and len(value) <= 2 and _MONTH_NAME.search(name):
+            month = value if name[:1] not in "wWkK" else f"w{value}"
+        elif value.isdigit() and len(value) <= 2 and _DAY_NAME.search(name):
+            day = value
+        elif whole is None and (found := _date_value(name, value)):
+            whole = found
+        else:
+            return None
+    if whole is None and year:
+        return _date(year, month, day) if month else Date(int(year), 0, 0)
+    return whole
+
+
+def _date_value(name: str, value: str) -> Date | None:
+    named = _DATE_NAME.search(name) is not None
+    if value.isdigit() and 9 <= len(value) <= 13 and named:
+        moment = time.gmtime(int(value) if len(value) <= 11 else int(value) // 1000)
+        return Date(moment.tm_year, moment.tm_mon, moment.tm_mday)
+    found = _date_at_end(_SLASH.sub("-", value[:40]), named)
+    return found if found and (found.month or named) else None
