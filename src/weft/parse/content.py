@@ -1,0 +1,244 @@
+"""What a body is: its media type, its encoding, its text.
+
+Header first, then content, as browsers do (WHATWG MIME Sniffing, Encoding, HTML 13.2.3). Nothing here raises on any
+input.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+import turbohtml
+import turbohtml.detect  # registers the decoders of the Encoding Standard as "whatwg-*" codecs
+
+from weft.parse.bounds import memory_bound
+
+HTML_TYPES: Final = frozenset({"text/html", "application/xhtml+xml"})
+
+PRESCAN_B: Final = 1_024
+LATE_META_B: Final = 65_536
+"""Browsers start over when a meta far down names another encoding; here it is looked for up to this many bytes."""
+
+_SAMPLE_B = 16_384  # what detection reads: it costs 100 ns a byte
+
+_TYPE = re.compile(
+    r"[ \t\r\n]*([!#$%&'*+\-.^_`|~0-9A-Za-z]{1,127}/[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,127})[ \t\r\n]*(?:[;,]|$)"
+)
+_CHARSET = re.compile(
+    r'"[^"]*(?:"|$)'  # a quoted value of another parameter: what it holds is no parameter
+    r'|(?<![^\s;,:])charset=(?:"([^"]*)"|([^\s;,"]+))(?=\s*(?:[;,]|$))',
+    re.IGNORECASE,
+)
+_UNKNOWN_TYPES = frozenset({"", "unknown/unknown", "application/unknown", "*/*"})
+
+_SIGNATURES: Final[tuple[tuple[bytes, str], ...]] = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"\x00\x00\x01\x00", "image/x-icon"),
+    (b"II*\x00", "image/tiff"),
+    (b"MM\x00*", "image/tiff"),
+    (b"%PDF-", "application/pdf"),
+    (b"%!PS-Adobe-", "application/postscript"),
+    (b"\x1f\x8b\x08", "application/gzip"),
+    (b"PK\x03\x04", "application/zip"),
+    (b"PK\x05\x06", "application/zip"),
+    (b"Rar!\x1a\x07", "application/x-rar-compressed"),
+    (b"7z\xbc\xaf\x27\x1c", "application/x-7z-compressed"),
+    (b"\xfd7zXZ\x00", "application/x-xz"),
+    (b"\x28\xb5\x2f\xfd", "application/zstd"),
+    (b"BZh91AY&SY", "application/x-bzip2"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/x-ole-storage"),
+    (b"OggS\x00", "application/ogg"),
+    (b"ID3\x02", "audio/mpeg"),
+    (b"ID3\x03", "audio/mpeg"),
+    (b"ID3\x04", "audio/mpeg"),
+    (b"fLaC\x00", "audio/flac"),
+    (b"MThd\x00\x00\x00\x06", "audio/midi"),
+    (b"\x1aE\xdf\xa3", "video/webm"),
+    (b"wOFF", "font/woff"),
+    (b"wOF2", "font/woff2"),
+    (b"\x00\x01\x00\x00\x00", "font/ttf"),
+    (b"OTTO\x00", "font/otf"),
+    (b"\x7fELF", "application/x-executable"),
+    (b"\x00asm", "application/wasm"),
+)
+"""First bytes that no text starts with (a page that says "GIF89a" or "%PDF-" is not HTML either)."""
+
+_FIRST_BYTES = frozenset(signature[0] for signature, _ in _SIGNATURES)
+_RIFF = {b"WEBP": "image/webp", b"AVI ": "video/avi", b"WAVE": "audio/wave"}
+_BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
+_LOOKS_LIKE_HTML = re.compile(
+    rb"[\t\n\x0c\r ]*(?:<!--|<(?:!doctype html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p)"
+    rb"[ >\t\r\n/])",
+    re.IGNORECASE,
+)
+_LOOKS_LIKE_XML = re.compile(rb"[\t\n\x0c\r ]*<\?xml")
+_FEED = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?:[\t\n\x0c\r ]++|<!--.*?-->|<\?.*?\?>|<![^>-][^>]*>)*+<(rss|feed|rdf:RDF)[\s>]", re.DOTALL
+)
+_FEED_TYPES = {b"rss": "application/rss+xml", b"feed": "application/atom+xml", b"rdf:RDF": "application/rss+xml"}
+_SNIFFED_B = 1_445  # the standard's resource header
+_BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xfe\xff", "utf-16be"), (b"\xff\xfe", "utf-16le"))
+
+
+def media_type(content_type: str | None, body: bytes) -> str:
+    """The media type, lower case, without parameters.
+
+    The header counts unless the first bytes prove it wrong: a PNG or a PDF declared as HTML is a PNG or a PDF, plain
+    text full of control bytes is binary. Without a usable header the bytes alone decide.
+    """
+    declared = _declared_type(content_type)
+    if declared in HTML_TYPES:
+        return _signature_type(body) or _feed_type(body) or declared
+    if declared in _UNKNOWN_TYPES:
+        return _unknown_type(body)
+    if declared == "text/plain" and _is_binary(body):
+        return _signature_type(body) or "application/octet-stream"
+    return declared
+
+
+def is_html(media: str) -> bool:
+    """Whether a media type is one that is parsed as HTML."""
+    return media in HTML_TYPES
+
+
+@lru_cache(maxsize=512)
+def charset_of(content_type: str | None) -> str | None:
+    """The encoding that a Content-Type header names, by its WHATWG name in lower case; None where it names none."""
+    if not content_type:
+        return None
+    for match in _CHARSET.finditer(content_type[:1_000]):
+        name = encoding_named(match[1] or match[2] or "")
+        if name:
+            return name
+    return None
+
+
+@lru_cache(maxsize=512)
+def encoding_named(label: str) -> str | None:
+    """The WHATWG name, in lower case, of the encoding that a label stands for; None for an unknown label."""
+    try:
+        name = turbohtml.parse(b"", encoding=label).encoding if len(label) < 50 else None
+    except (LookupError, ValueError):
+        return None
+    return name.lower() if name else None
+
+
+def sniff_encoding(body: bytes, http_charset: str | None) -> str:
+    """The WHATWG name of the body's encoding: byte order mark, header, meta, then what the bytes look like."""
+    for mark, name in _BOMS:
+        if body.startswith(mark):
+            return name
+    declared = encoding_named(http_charset) if http_charset else None
+    return declared or _meta_encoding(body) or _detected_encoding(body)
+
+
+def decode(body: bytes, encoding: str) -> str:
+    """The text, byte order mark removed, what cannot be decoded replaced; an unknown encoding is taken for UTF-8."""
+    name = encoding_named(encoding) or "utf-8"
+    text = body.decode("utf-8" if name == "utf-8" else "whatwg-" + name, "replace")
+    return text[1:] if name.startswith("utf-") and text.startswith("\ufeff") else text
+
+
+@lru_cache(maxsize=512)
+def _declared_type(content_type: str | None) -> str:
+    match = _TYPE.match(content_type[:1_000]) if content_type else None
+    return match[1].lower() if match else ""
+
+
+def _signature_type(body: bytes) -> str:
+    """The type that the first bytes prove, or an empty string."""
+    if body[:1] and body[0] in _FIRST_BYTES:
+        for signature, media in _SIGNATURES:
+            if body.startswith(signature):
+                return media
+    if body[:4] == b"RIFF":
+        return _RIFF.get(body[8:12], "")
+    if body[4:8] == b"ftyp" and b"\x00" in body[:4]:
+        return "image/avif" if body[8:12] in (b"avif", b"avis") else "video/mp4"
+    return ""
+
+
+def _feed_type(body: bytes) -> str:
+    """The type of a feed that is served as HTML, or an empty string."""
+    if b"<rss" not in (head := body[:_SNIFFED_B]) and b"<feed" not in head and b"<rdf:RDF" not in head:
+        return ""
+    match = _FEED.match(head)
+    return _FEED_TYPES[match[1]] if match else ""
+
+
+def _unknown_type(body: bytes) -> str:
+    head = body[:_SNIFFED_B]
+    bare = head[3:] if head.startswith(b"\xef\xbb\xbf") else head
+    if _LOOKS_LIKE_HTML.match(bare):
+        return "text/html"
+    if _LOOKS_LIKE_XML.match(bare):
+        return "application/xhtml+xml" if b"<html" in head else _feed_type(body) or "text/xml"
+    found = _signature_type(body) or _feed_type(body)
+    if found:
+        return found
+    if head.startswith(b"BM") and _is_binary(body):
+        return "image/bmp"
+    return "application/octet-stream" if _is_binary(body) else "text/plain"
+
+
+def _is_binary(body: bytes) -> bool:
+    head = body[:_SNIFFED_B]
+    return not head.startswith((b"\xfe\xff", b"\xff\xfe", b"\xef\xbb\xbf")) and _BINARY.search(head) is not None
+
+
+def _meta_encoding(body: bytes) -> str | None:
+    """The encoding that the document itself declares, or None."""
+    for window in (PRESCAN_B, LATE_META_B):
+        head = body[:window]
+        if window > PRESCAN_B and (len(body) <= PRESCAN_B or b"charset" not in head[PRESCAN_B:].lower()):
+            return None
+        try:
+            document = _prescanned(head)
+        except Exception:  # foreign code; a document it cannot take declares nothing
+            return None
+        if document.encoding_confidence == "certain" and document.encoding:
+            return document.encoding.lower()
+    return None
+
+
+def _prescanned(head: bytes) -> turbohtml.Document:
+    if len(head) <= PRESCAN_B:
+        return turbohtml.parse(head, positions=False)
+    with memory_bound():
+        return turbohtml.parse(head, positions=False)
+
+
+def _detected_encoding(body: bytes) -> str:
+    if body.isascii() and b"\x1b" not in body:
+        return "windows-1252"
+    if _is_utf8(body):
+        return "utf-8"
+    try:
+        found = turbohtml.detect.detect(_sample(body)).encoding
+    except Exception:  # foreign code; without its guess the standard's default holds
+        found = None
+    name = encoding_named(found) if found else None
+    return name or "windows-1252"
+
+
+def _is_utf8(body: bytes) -> bool:
+    """Whether the body is UTF-8 with some character beyond ASCII; its last character may be cut."""
+    if body.isascii():
+        return False
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.start > 0 and error.start >= len(body) - 3 and "unexpected end" in error.reason
+    return True
+
+
+def _sample(body: bytes) -> bytes:
+    """The part of the body that tells most: from a little before its first byte beyond ASCII."""
+    match = re.search(rb"[\x1b\x80-\xff]", body)
+    start = max(0, match.start() - 1_024) if match else 0
+    return body[start : start + _SAMPLE_B]

@@ -1,0 +1,132 @@
+"""What a page asks of its visitors: robots directives, refreshes, language, links in headers. Pure functions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+MAX_HEADER_LINKS: Final = 100
+
+_SPACE = " \t\n\f\r"
+_REFRESH = re.compile(r"[ \t\n\f\r]*([0-9]*)([0-9.]*)")
+_URL_SIGN = re.compile(r"url[ \t\n\f\r]*=[ \t\n\f\r]*", re.IGNORECASE)
+_LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8}){0,7}")
+_LINK_VALUE = re.compile(r"<([^>]*)>((?:[ \t]*;(?:[^,;\"]++|\"(?:[^\"\\]|\\.)*+(?:\"|$))*+)*+)")
+_LINK_PARAMETER = re.compile(r";[ \t]*([^=;,\s]+)[ \t]*(?:=[ \t]*(?:\"((?:[^\"\\]|\\.)*)\"|([^;,\"\s]*)))?")
+_VALUED_DIRECTIVES = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
+
+
+class Directives(NamedTuple):
+    """What robots are asked not to do with a page."""
+
+    noindex: bool = False
+    nofollow: bool = False
+    nocache: bool = False
+
+    def __or__(self, other: Directives) -> Directives:
+        return Directives(self.noindex or other.noindex, self.nofollow or other.nofollow, self.nocache or other.nocache)
+
+
+def robots_directives(content: str) -> Directives:
+    """The directives of a ``<meta name=robots>``; words that it does not know are ignored."""
+    words = {word.strip().lower() for word in content[:10_000].replace(";", ",").split(",")}
+    if len(words) == 1:  # "noindex nofollow", without the comma
+        words = set(words.pop().split())
+    none = "none" in words
+    return Directives(none or "noindex" in words, none or "nofollow" in words, not words.isdisjoint(_NO_CACHE))
+
+
+_NO_CACHE = frozenset({"none", "noarchive", "nocache"})
+
+
+def x_robots_directives(values: Iterable[str], agent: str) -> Directives:
+    """The directives of all X-Robots-Tag headers that are meant for everyone or for this agent.
+
+    ``name:`` before directives means that they, to the end of the header or the next name, are for that agent only.
+    """
+    found = Directives()
+    for value in values:
+        meant = True
+        for word in value[:10_000].split(","):
+            name, colon, rest = word.partition(":")
+            if colon and name.strip().lower() not in _VALUED_DIRECTIVES:
+                meant = name.strip().lower() in (agent.lower(), "*")
+                word = rest
+            if meant:
+                found |= robots_directives(word)
+    return found
+
+
+class Refresh(NamedTuple):
+    """A refresh after a delay; ``url`` is the reference as written, None for the page itself."""
+
+    delay_s: int
+    url: str | None
+
+
+def parse_refresh(content: str) -> Refresh | None:
+    """What a ``<meta http-equiv=refresh>`` or a Refresh header says (HTML, shared declarative refresh steps)."""
+    match = _REFRESH.match(content)
+    if match is None or not (match[1] or match[2].startswith(".")):
+        return None
+    delay_s = int(match[1][:9] or "0")
+    rest = content[match.end() :]
+    if not rest:
+        return Refresh(delay_s, None)
+    if rest[0] not in ";,\t\n\f\r ":
+        return None
+    rest = rest.lstrip(_SPACE)
+    if rest[:1] in (";", ","):
+        rest = rest[1:].lstrip(_SPACE)
+    if not rest:
+        return Refresh(delay_s, None)
+    return Refresh(delay_s, _refresh_target(rest) or None)
+
+
+def _refresh_target(text: str) -> str:
+    sign = _URL_SIGN.match(text)
+    if sign:
+        text = text[sign.end() :]
+    elif text[0] in "uU":
+        return text  # a word that only begins like "url=" is itself the reference, quotes and all
+    quote = text[:1]
+    return text[1:].partition(quote)[0] if quote in ("'", '"') else text
+
+
+def language_of(tag: str | None) -> str | None:
+    """The language tag, if it has the shape of one; ``en_US`` is read as ``en-US``, of a list the first counts."""
+    if not tag:
+        return None
+    first = tag[:200].partition(",")[0].strip().replace("_", "-")
+    return first if _LANGUAGE.fullmatch(first) else None
+
+
+class HeaderLink(NamedTuple):
+    """One link of a Link header; ``rel`` in lower case."""
+
+    reference: str
+    rel: str
+    title: str
+
+
+def header_links(values: Iterable[str]) -> Iterator[HeaderLink]:
+    """The links of all Link headers (RFC 8288), in order; those about another page (``anchor=``) are left out."""
+    left = MAX_HEADER_LINKS
+    for value in values:
+        for match in _LINK_VALUE.finditer(value[:65_536]):
+            if left == 0:
+                return
+            left -= 1
+            parameters = _parameters(match[2])
+            if "anchor" not in parameters:
+                rel = " ".join(parameters.get("rel", "").lower().split())
+                yield HeaderLink(match[1].strip(), rel, parameters.get("title", ""))
+
+
+def _parameters(text: str) -> dict[str, str]:
+    parameters: dict[str, str] = {}
+    for match in _LINK_PARAMETER.finditer(text):
+        value = match[2] if match[2] is not None else match[3] or ""
+        parameters.setdefault(match[1].lower(), re.sub(r"\\(.)", r"\1", value))
+    return parameters

@@ -1,0 +1,480 @@
+"""One pass over a page: its links of every kind, title, description, language, base, canonical, directives.
+
+This is where most of the crawl's time goes. A page of 22 KB costs about as much as building its tree, if the rest
+stays in C: one filtered walk gives the elements that matter, one search tells whether any has an ``onclick``. Python
+runs once for each of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from turbohtml import Document, Element, Namespace
+
+from weft.parse.bounds import tree_of
+from weft.parse.content import charset_of, decode, is_html, media_type, sniff_encoding
+from weft.parse.directives import (
+    Directives,
+    header_links,
+    language_of,
+    parse_refresh,
+    robots_directives,
+    x_robots_directives,
+)
+from weft.parse.text import seen_text, visible_text
+from weft.records import Link, LinkKind, Parsed
+from weft.url import Resolver
+
+__all__ = ["MAX_LINKS", "parse_page", "srcset_urls", "visible_text"]
+
+MAX_LINKS: Final = 20_000
+MAX_ANCHOR: Final = 500
+MAX_TITLE: Final = 2_000
+MAX_REL: Final = 200
+MAX_OPAQUE: Final = 2_000
+_MAX_CODE = 10_000  # of an onclick attribute
+_MAX_TARGETS = 32_000_000  # characters that links may take from a long base, all together
+
+_WEB = ("http://", "https://")
+_LEFT_OUT = frozenset({"data", "blob", "about"})
+_SRCSET_URL = re.compile(r"[\s,]*([^\s]+)")
+_SRCSET_DESCRIPTORS = re.compile(r"(?:[^,(]++|\([^)]*+(?:\)|$))*+,?")
+_CODE_LINK = re.compile(
+    r"(?<![\w$.])(?:(?:window|document|self|top|parent|this)\s*+\.\s*+)*+"
+    r"(?:location(?:\s*+\.\s*+href)?\s*+=(?!=)\s*+|location\s*+\.\s*+(?:assign|replace)\s*+\(\s*+"
+    r"|(?<=window\.)open\s*+\(\s*+)"
+    r"(?:'((?:[^'\\\n]|\\.)*+)'|\"((?:[^\"\\\n]|\\.)*+)\")(?!\s*+\+)"
+)
+_ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
+
+# Plain numbers: a member of an enumeration costs its look-up and a conversion, sixty times a page.
+_A: Final = int(LinkKind.A)
+_AREA: Final = int(LinkKind.AREA)
+_LINK: Final = int(LinkKind.LINK)
+_FRAME: Final = int(LinkKind.FRAME)
+_IFRAME: Final = int(LinkKind.IFRAME)
+_REFRESH: Final = int(LinkKind.REFRESH)
+_ONCLICK: Final = int(LinkKind.ONCLICK)
+_FORM: Final = int(LinkKind.FORM)
+_CANONICAL: Final = int(LinkKind.CANONICAL)
+_IMAGE: Final = int(LinkKind.IMAGE)
+_SCRIPT: Final = int(LinkKind.SCRIPT)
+_STYLE: Final = int(LinkKind.STYLE)
+_MEDIA: Final = int(LinkKind.MEDIA)
+_EMBED: Final = int(LinkKind.EMBED)
+
+
+def parse_page(
+    body: bytes,
+    url: str,
+    content_type: str | None = None,
+    x_robots_tag: Sequence[str] = (),
+    link_headers: Sequence[str] = (),
+    refresh_header: str | None = None,
+    *,
+    agent: str = "weft",
+    max_links: int = MAX_LINKS,
+) -> Parsed:
+    """What a document says, whatever it is; never raises.
+
+    Of what is no HTML only type and headers count. Links come in document order, those of headers first. ``agent`` is
+    the name that robots directives may address.
+    """
+    media = media_type(content_type, body)
+    encoding = sniff_encoding(body, charset_of(content_type)) if is_html(media) else charset_of(content_type)
+    page = _Page(url, encoding or "utf-8", max_links, agent.lower())
+    page.take_headers(x_robots_tag, link_headers, refresh_header)
+    if encoding is None or not is_html(media):
+        return page.parsed(media, encoding)
+    try:
+        if encoding.startswith("utf-16"):
+            tree = tree_of(decode(body, encoding).encode("utf-8", "replace"), "utf-8")
+        else:
+            tree = tree_of(body, encoding)
+        if tree is None:
+            page.problems.append("too large a tree: parsing took too much memory")
+            return page.parsed(media, encoding)
+        page.text_left = len(body) + MAX_ANCHOR
+        page.problems.extend(filter(None, [tree.problem]))
+        page.take_tree(tree.document)
+    except Exception as error:  # the border to foreign code: what it cannot take is a fact about the page
+        page.problems.append(f"parser failed: {type(error).__name__}: {error}"[:500])
+    return page.parsed(media, encoding)
+
+
+class _Page:
+    """Collects what one document says. Links found before a late ``<base>`` are taken again."""
+
+    __slots__ = (
+        *("url", "encoding", "agent", "max_links", "resolver", "base", "base_known"),
+        *("links", "cut", "unresolved", "problems", "text_left", "anchor", "anchor_at"),
+        *("title", "description", "language", "meta_language", "canonical", "directives"),
+    )
+
+    def __init__(self, url: str, encoding: str, max_links: int, agent: str) -> None:
+        self.url = url
+        self.encoding = encoding
+        self.agent = agent
+        self.resolver = Resolver(url, encoding)
+        self.max_links = min(max_links, max(100, _MAX_TARGETS // (len(url) + 1)))
+        self.base: str | None = None
+        self.base_known = False
+        self.links: list[Link] = []
+        self.cut = False
+        self.unresolved = 0
+        self.title: str | None = None
+        self.description: str | None = None
+        self.language: str | None = None
+        self.meta_language: str | None = None
+        self.canonical: str | None = None
+        self.directives = Directives()
+        self.problems: list[str] = []
+        self.text_left = 0  # anchors together cannot be longer than the document, unless links are nested to do harm
+        self.anchor: Element | None = None  # the last <a>,
+        self.anchor_at = -1  # and the index of its link
+
+    def parsed(self, media: str, encoding: str | None) -> Parsed:
+        if self.unresolved:
+            self.problems.append(f"{self.unresolved} links cannot be resolved")
+        return Parsed(
+            type=media,
+            encoding=encoding,
+            language=self.language or self.meta_language,
+            title=self.title,
+            description=self.description,
+            canonical=self.canonical,
+            base=self.base,
+            noindex=self.directives.noindex,
+            nofollow=self.directives.nofollow,
+            links=self.links,
+            links_cut=self.cut,
+            problem="; ".join(self.problems),
+        )
+
+    def take_headers(self, x_robots_tag: Sequence[str], link_headers: Sequence[str], refresh: str | None) -> None:
+        if x_robots_tag:
+            self.directives = x_robots_directives(x_robots_tag, self.agent)
+        for link in header_links(link_headers):
+            title = link.title.encode("utf-8", "replace").decode("utf-8")
+            self._add_by_rel(link.reference, link.rel, title)
+        if refresh:
+            self._add_refresh(refresh)
+
+    def take_tree(self, document: Document) -> None:
+        """Everything the tree holds."""
+        of_headers = len(self.links), self.unresolved, self.canonical
+        if not self._walk(document):
+            links, self.unresolved, self.canonical = of_headers
+            del self.links[links:]
+            self.cut, self.anchor = False, None
+            self._walk(document)
+
+    def _walk(self, document: Document) -> bool:
+        """Whether all was resolved with the right base; if not, that base is known now."""
+        has_code = document.select_one("[onclick]") is not None
+        elements: Iterable[Element] = document.select(_TAGS_AND_CODE) if has_code else document.iter_elements(_TAGS)
+        of_headers = len(self.links)
+        skipped = 0
+        links, resolve, max_links = self.links, self.resolver.resolve, self.max_links
+        new_tuple = tuple.__new__  # half the time of Link(...)
+        for element in elements:
+            if skipped:
+                skipped -= 1
+                continue
+            tag = element.tag
+            if tag == "a":
+                reference = element.attr("href")
+                found = None if reference is None else resolve(reference)
+                if found is not None and found[0].startswith("http") and len(links) < max_links:
+                    text = element.text if self.text_left > 0 else ""
+                    if len(text) > MAX_ANCHOR:
+                        text = self._shortened(text)
+                    rel = element.attr("rel")
+                    self.anchor, self.anchor_at = element, len(links)
+                    fields = (
+                        found[0],
+                        _A,
+                        " ".join(text.split()) or self._alt(element),
+                        _rel(rel) if rel else "",
+                        found[1],
+                    )
+                    links.append(new_tuple(Link, fields))
+                else:
+                    self._take_unusual_a(element, reference)
+            elif tag == "base":
+                if self._take_base(element):
+                    if len(links) > of_headers or self.unresolved:
+                        return False
+                    resolve, max_links = self.resolver.resolve, self.max_links
+            elif tag == "template":
+                skipped = _unseen_size(element, has_code)
+            else:
+                take = _TAKERS.get(tag)
+                if take is not None:
+                    take(self, element)
+            if has_code:
+                self._take_code(element)
+        return True
+
+    def _anchor_text(self, element: Element) -> str:
+        """The text of a link, spaces collapsed; of a link without text the ``alt`` of its images."""
+        text = element.text if self.text_left > 0 else ""
+        return " ".join((self._shortened(text) if len(text) > MAX_ANCHOR else text).split()) or self._alt(element)
+
+    def _shortened(self, text: str) -> str:
+        """The beginning of a long anchor, which has its price."""
+        self.text_left -= len(text)
+        return _collapsed(text, MAX_ANCHOR)
+
+    def _alt(self, element: Element) -> str:
+        if self.text_left <= 0:
+            return ""
+        images = element.find_all("img", limit=10)
+        return _collapsed(" ".join([image.attr("alt") or "" for image in images]), MAX_ANCHOR) if images else ""
+
+    def _take_unusual_a(self, element: Element, reference: str | None) -> None:
+        """Takes a link that leads out of the web, or nowhere, or is one too many, or is one of SVG."""
+        if reference is None and element.namespace is Namespace.SVG:
+            reference = element.attr("xlink:href")
+        if reference is None:
+            return
+        if len(self.links) >= self.max_links:
+            self.cut = True
+        else:
+            self._add(reference, _A, self._anchor_text(element), _rel(element.attr("rel") or ""))
+
+    def _add(self, reference: str, kind: int, anchor: str = "", rel: str = "") -> str | None:
+        """The target of a link, now among the links; None where it leads nowhere, or nowhere that counts."""
+        if reference[:5].lower() == "data:":
+            return None
+        found = self.resolver.resolve(reference)
+        if found is None:
+            self.unresolved += 1
+            return None
+        target, fragment = found
+        if not target.startswith(_WEB):
+            if target[: target.find(":")] in _LEFT_OUT:
+                return None
+            target, fragment = target[:MAX_OPAQUE], fragment[:MAX_OPAQUE]
+        if len(self.links) >= self.max_links:
+            self.cut = True
+        else:
+            self.links.append(tuple.__new__(Link, (target, kind, anchor, rel, fragment)))
+        return target
+
+    def _take_base(self, element: Element) -> bool:
+        """Whether this is the base of the document, which changes what all its links mean."""
+        reference = element.attr("href")
+        if self.base_known or reference is None or element.namespace is not Namespace.HTML:
+            return False
+        self.base_known = True
+        found = Resolver(self.url, self.encoding).resolve(reference)
+        if found is None or not found[0].startswith(_WEB) or found[0] == self.url:
+            return False
+        resolver = Resolver(found[0], self.encoding)
+        if resolver.resolve("") is None:
+            return False  # longer than any base may be
+        self.base, self.resolver = found[0], resolver
+        self.max_links = min(self.max_links, max(100, _MAX_TARGETS // (len(found[0]) + 1)))
+        return True
+
+    def _take_title(self, element: Element) -> None:
+        if self.title is None and element.namespace is Namespace.HTML:
+            self.title = _collapsed(element.text, MAX_TITLE)
+
+    def _take_html(self, element: Element) -> None:
+        if self.language is None:
+            self.language = language_of(element.attr("lang")) or language_of(element.attr("xml:lang"))
+
+    def _take_meta(self, element: Element) -> None:
+        content = element.attr("content")
+        if content is None:
+            return
+        name = (element.attr("name") or "").strip().lower()
+        if name in ("robots", self.agent):
+            self.directives |= robots_directives(content)
+        elif name == "description" and not self.description:
+            self.description = _collapsed(content, MAX_TITLE) or None
+        pragma = (element.attr("http-equiv") or "").strip().lower()
+        if pragma == "refresh":
+            self._add_refresh(content)
+        elif pragma == "content-language" and self.meta_language is None:
+            self.meta_language = language_of(content)
+
+    def _add_refresh(self, content: str) -> None:
+        refresh = parse_refresh(content)
+        if refresh and refresh.url:
+            self._add(refresh.url, _REFRESH)
+
+    def _take_link(self, element: Element) -> None:
+        reference = element.attr("href")
+        if reference and element.namespace is Namespace.HTML:
+            self._add_by_rel(reference, _rel(element.attr("rel") or ""), _words(element, "title"))
+
+    def _add_by_rel(self, reference: str, rel: str, title: str) -> None:
+        if "stylesheet" in rel:
+            self._add(reference, _STYLE, title, rel)
+        elif "canonical" in rel.split():
+            target = self._add(reference, _CANONICAL, title, rel)
+            if self.canonical is None and target and target.startswith(_WEB):
+                self.canonical = target
+        else:
+            self._add(reference, _LINK, title, rel)
+
+    def _take_area(self, element: Element) -> None:
+        reference = element.attr("href")
+        if reference is not None:
+            self._add(reference, _AREA, _words(element, "alt"), _rel(element.attr("rel") or ""))
+
+    def _take_form(self, element: Element) -> None:
+        reference = element.attr("action")
+        if reference is not None:
+            self._add(reference, _FORM)
+
+    def _take_image(self, element: Element) -> None:
+        alt = _words(element, "alt")
+        reference = element.attr("src")
+        if reference:
+            self._add(reference, _IMAGE, alt)
+        self._take_srcset(element, alt)
+
+    def _take_srcset(self, element: Element, alt: str) -> None:
+        srcset = element.attr("srcset")
+        if srcset:
+            for reference in srcset_urls(srcset):
+                if self.cut:
+                    break
+                self._add(reference, _IMAGE, alt)
+
+    def _take_svg_image(self, element: Element) -> None:
+        reference = _svg_href(element)
+        if reference and element.namespace is Namespace.SVG:
+            self._add(reference, _IMAGE)
+
+    def _take_input(self, element: Element) -> None:
+        reference = element.attr("src")
+        if reference and (element.attr("type") or "").lower() == "image":
+            self._add(reference, _IMAGE, _words(element, "alt"))
+
+    def _take_script(self, element: Element) -> None:
+        reference = _svg_href(element) if element.namespace is Namespace.SVG else element.attr("src")
+        if reference:
+            self._add(reference, _SCRIPT)
+        self._take_unseen(element)
+
+    def _take_unseen(self, element: Element) -> None:
+        """Takes the text of a script or a style sheet out of the link that it stands in."""
+        if self.anchor is not None and element.closest("a") == self.anchor:
+            link = self.links[self.anchor_at]
+            self.links[self.anchor_at] = link._replace(anchor=seen_text(self.anchor)[:MAX_ANCHOR])
+            self.anchor = None
+
+    def _take_media(self, element: Element) -> None:
+        reference = element.attr("src")
+        if reference:
+            self._add(reference, _MEDIA)
+        poster = element.attr("poster")
+        if poster:
+            self._add(poster, _IMAGE)
+        self._take_srcset(element, "")
+
+    def _take_frame(self, element: Element) -> None:
+        reference = element.attr("src")
+        if reference:
+            self._add(reference, _FRAME if element.tag == "frame" else _IFRAME, _words(element, "title"))
+
+    def _take_embedded(self, element: Element) -> None:
+        reference = element.attr("src") or element.attr("data") or element.attr("code") or element.attr("archive")
+        if reference:
+            self._add(reference, _EMBED)
+
+    def _take_code(self, element: Element) -> None:
+        code = element.attr("onclick")
+        if code:
+            for match in _CODE_LINK.finditer(code[:_MAX_CODE]):
+                reference = _ESCAPE.sub(_unescaped, match[1] if match[1] is not None else match[2])
+                self._add(reference, _ONCLICK, self._anchor_text(element))
+
+
+_TAKERS: Final = {
+    "applet": _Page._take_embedded,
+    "area": _Page._take_area,
+    "audio": _Page._take_media,
+    "embed": _Page._take_embedded,
+    "form": _Page._take_form,
+    "frame": _Page._take_frame,
+    "html": _Page._take_html,
+    "iframe": _Page._take_frame,
+    "image": _Page._take_svg_image,
+    "img": _Page._take_image,
+    "input": _Page._take_input,
+    "link": _Page._take_link,
+    "meta": _Page._take_meta,
+    "object": _Page._take_embedded,
+    "script": _Page._take_script,
+    "source": _Page._take_media,
+    "style": _Page._take_unseen,
+    "title": _Page._take_title,
+    "track": _Page._take_media,
+    "video": _Page._take_media,
+}
+_TAGS: Final = ("a", "base", "template", *_TAKERS)
+_TAGS_AND_CODE: Final = ",".join([*_TAGS, "[onclick]"])
+
+
+def srcset_urls(srcset: str) -> Iterator[str]:
+    """The references of a ``srcset``, in order (HTML, parsing a srcset attribute); descriptors are not judged."""
+    at = 0
+    while match := _SRCSET_URL.match(srcset, at):
+        reference, at = match[1], match.end()
+        if reference.endswith(","):
+            reference = reference.rstrip(",")
+        else:
+            descriptors = _SRCSET_DESCRIPTORS.match(srcset, at)
+            at = descriptors.end() if descriptors else len(srcset)
+        if reference:
+            yield reference
+
+
+def _unseen_size(template: Element, has_code: bool) -> int:
+    """How many of the elements that matter stand in a template that is no part of the page.
+
+    A declarative shadow root is part of it.
+    """
+    if template.namespace is not Namespace.HTML:
+        return 0
+    if (template.attr("shadowrootmode") or "").lower() in ("open", "closed"):
+        return 0
+    return len(template.select(_TAGS_AND_CODE)) if has_code else sum(1 for _ in template.iter_elements(_TAGS))
+
+
+def _svg_href(element: Element) -> str | None:
+    reference = element.attr("href")
+    return element.attr("xlink:href") if reference is None else reference
+
+
+def _words(element: Element, attribute: str) -> str:
+    """What an attribute says, spaces collapsed."""
+    value = element.attr(attribute)
+    return _collapsed(value, MAX_ANCHOR) if value else ""
+
+
+def _rel(rel: str) -> str:
+    return " ".join(rel[:MAX_REL].lower().split())
+
+
+def _collapsed(text: str, limit: int) -> str:
+    """The text with its spaces collapsed, cut to a limit."""
+    if len(text) > limit:
+        text = text.lstrip()[: 4 * limit]
+    return " ".join(text.split())[:limit]
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    """The character that an escape in a JavaScript string stands for."""
+    code = match[1] or match[2]
+    if code is None:
+        return {"n": "\n", "r": "\r", "t": "\t"}.get(match[3], match[3])
+    return chr(int(code, 16)) if not 0xD800 <= int(code, 16) <= 0xDFFF else "\ufffd"
