@@ -1,0 +1,112 @@
+"""One writer, read-only readers, migrations: the only place that opens ``crawl.db``."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from weft.errors import FolderError, StoreError
+
+Migration = Callable[[sqlite3.Connection], None]
+
+APPLICATION_ID = 0x77656674  # "weft": tells our file from another program's
+BUSY_MS = 10_000
+
+
+class Database:
+    """The writing connection of one crawl. Autocommit outside ``transaction``."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self.connection = connection
+        self.path = path
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing. A store that cannot write raises StoreError, with what was open rolled back."""
+        connection = self.connection
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+        except sqlite3.Error as error:
+            raise StoreError(explain(error, self.path)) from error
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+def explain(error: sqlite3.Error, path: Path) -> str:
+    """One sentence a person can act on."""
+    text = str(error)
+    name = getattr(error, "sqlite_errorname", "")
+    if name.startswith("SQLITE_FULL"):
+        return f"the disk is full: {path} cannot grow. Make room, then go on with: weft resume {path.parent}"
+    if name.startswith("SQLITE_IOERR"):
+        return f"{path} cannot be written ({text}): is the disk full, or gone? Then: weft resume {path.parent}"
+    if name.startswith("SQLITE_READONLY"):
+        return f"{path} is read-only"
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return f"{path} is damaged ({text}). Its WARC files are whole; `sqlite3 {path} .recover` saves what can be read"
+    return f"{path}: {text}"
+
+
+def open_writer(path: Path, migrations: tuple[Migration, ...], cache_b: int = 64_000_000) -> Database:
+    """The writing connection, brought to the newest schema. Raises FolderError for what is not ours to write."""
+    existed = path.exists() and path.stat().st_size > 0
+    try:
+        connection = sqlite3.connect(path, isolation_level=None, cached_statements=256)
+    except sqlite3.Error as error:
+        raise FolderError(explain(error, path)) from error
+    try:
+        connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if existed:
+            _refuse_foreign(connection, path, version, len(migrations))
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA cache_size = -{cache_b // 1024}")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        for number in range(version, len(migrations)):
+            connection.execute("BEGIN IMMEDIATE")
+            migrations[number](connection)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {number + 1}")
+            connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        connection.close()
+        raise FolderError(explain(error, path)) from error
+    except FolderError:
+        connection.close()
+        raise
+    return Database(connection, path)
+
+
+def open_reader(path: Path, newest: int) -> sqlite3.Connection:
+    """A read-only connection. It never holds a snapshot longer than one statement, so the WAL can be checkpointed."""
+    if not path.is_file():
+        raise FolderError(f"{path.parent} holds no crawl (there is no {path.name} in it)")
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+        connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+        connection.execute("PRAGMA query_only = ON")
+        _refuse_foreign(connection, path, connection.execute("PRAGMA user_version").fetchone()[0], newest)
+    except sqlite3.Error as error:
+        raise FolderError(explain(error, path)) from error
+    return connection
+
+
+def _refuse_foreign(connection: sqlite3.Connection, path: Path, version: int, newest: int) -> None:
+    ours = connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
+    if not ours:
+        raise FolderError(f"{path} is another program's database, not a crawl of weft")
+    if version > newest:
+        raise FolderError(
+            f"{path} was written by a newer weft (schema {version}, this one knows {newest}): use that version"
+        )

@@ -1,0 +1,140 @@
+"""A crawl is a folder: its files, its lock, and the signals that other processes leave in it."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+
+from weft.errors import FolderError
+
+try:
+    import fcntl
+except ImportError:  # no such locks on this system: the file's existence is the lock
+    fcntl = None  # type: ignore[assignment]
+
+SPEC_FILE = "crawl.toml"
+DB_FILE = "crawl.db"
+STOP_FILE = "STOP"
+_OURS = {SPEC_FILE, DB_FILE, DB_FILE + "-wal", DB_FILE + "-shm", "warc", "logs", "index", "lock", "added", STOP_FILE, "parsing"}
+
+
+class Folder:
+    """Paths inside one crawl's folder. Making one touches nothing."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.spec = path / SPEC_FILE
+        self.db = path / DB_FILE
+        self.warc = path / "warc"
+        self.cdxj = path / "warc" / "index.cdxj"
+        self.logs = path / "logs"
+        self.stop = path / STOP_FILE
+        self.added = path / "added"
+        self.parsing = path / "parsing"
+        self._lock = path / "lock"
+
+    @property
+    def exists(self) -> bool:
+        """Whether a crawl was ever started here."""
+        return self.spec.is_file() or self.db.is_file()
+
+    def require(self) -> None:
+        """Raises FolderError unless there is a crawl to read."""
+        if not self.path.exists():
+            raise FolderError(f"there is no folder {self.path}")
+        if not self.path.is_dir():
+            raise FolderError(f"{self.path} is a file, not the folder of a crawl")
+        if not self.db.is_file():
+            raise FolderError(f"{self.path} holds no crawl (there is no {DB_FILE} in it)")
+
+    def make(self) -> None:
+        """Makes the folder, or says why it cannot be used."""
+        if self.path.exists() and not self.path.is_dir():
+            raise FolderError(f"{self.path} is a file: name a folder with -o")
+        if self.path.is_dir() and not self.exists:
+            foreign = sorted(entry.name for entry in self.path.iterdir() if entry.name not in _OURS)
+            if foreign:
+                raise FolderError(f"{self.path} is not empty and holds no crawl (there is {foreign[0]!r} in it): name another folder with -o")
+        try:
+            for path in (self.path, self.warc, self.logs):
+                path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FolderError(f"{self.path} cannot be made: {error.strerror}") from error
+        if not os.access(self.path, os.W_OK | os.X_OK):
+            raise FolderError(f"{self.path} is read-only: name another folder with -o")
+
+    def set_aside(self) -> Path:
+        """Renames the folder (`--fresh`): nothing is thrown away. Returns its new name."""
+        number = 1
+        while (aside := self.path.with_name(f"{self.path.name}.old{number}")).exists():
+            number += 1
+        self.path.rename(aside)
+        return aside
+
+    def is_running(self) -> bool:
+        """Whether a live process holds the lock."""
+        if not self._lock.exists():
+            return False
+        if fcntl is None:
+            return True
+        try:
+            with self._lock.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+
+    def lock(self) -> Lock:
+        return Lock(self._lock)
+
+    def take_added(self) -> list[tuple[Path, list[str]]]:
+        """URLs that `weft add` left for a running crawl, file by file; the caller removes the files once stored."""
+        if not self.added.is_dir():
+            return []
+        files = sorted(self.added.glob("*.txt"))
+        return [(path, path.read_text(encoding="utf-8").splitlines()) for path in files]
+
+    def leave_added(self, urls: Iterable[str]) -> None:
+        """Leaves URLs for the crawl that runs; whole or not at all."""
+        self.added.mkdir(exist_ok=True)
+        name = uuid.uuid4().hex
+        part = self.added / f"{name}.part"
+        part.write_text("\n".join(urls), encoding="utf-8")
+        part.rename(self.added / f"{name}.txt")
+
+
+class Lock:
+    """The right to write into the folder; freed by the system when the process dies, however it dies."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: int | None = None
+
+    def __enter__(self) -> Lock:
+        try:
+            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+            self._file = os.open(self._path, flags if fcntl is not None else flags | os.O_EXCL, 0o644)
+            if fcntl is not None:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except (BlockingIOError, FileExistsError) as error:
+            if self._file is not None:
+                os.close(self._file)
+                self._file = None
+            raise FolderError(f"a crawl is running in {self._path.parent}: stop it with `weft stop {self._path.parent}`") from error
+        except OSError as error:
+            raise FolderError(f"{self._path} cannot be locked: {error.strerror}") from error
+        os.ftruncate(self._file, 0)
+        os.write(self._file, f"{os.getpid()}\n".encode())
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        assert self._file is not None
+        if fcntl is None:
+            self._path.unlink(missing_ok=True)
+        os.close(self._file)
+        self._file = None

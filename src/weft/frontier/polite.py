@@ -1,0 +1,205 @@
+"""When a site, and an IP address, may be asked again.
+
+Invariants (tested as a state machine): a site is in at most one of the two heaps; it is never leased while it
+rests, runs as many requests as it may, or waits for its address; starts on one site are at least its delay apart.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable
+
+from weft.records import Lease
+
+REST_MAX_S = 86_400.0
+HeadKey = tuple[int, int]
+END: HeadKey = (1 << 62, 0)
+
+
+class Waiting:
+    """A page at the head of its site's queue, ready to become a lease."""
+
+    __slots__ = ("attempts", "chain", "depth", "hops", "page", "priority", "url")
+
+    def __init__(self, page: int, priority: int, url: str, depth: int, hops: int, chain: int, attempts: int) -> None:
+        self.page = page
+        self.priority = priority
+        self.url = url
+        self.depth = depth
+        self.hops = hops
+        self.chain = chain
+        self.attempts = attempts
+
+
+class Site:
+    """One site that has work: its clock, and the head of its queue.
+
+    ``heads`` holds every waiting page of the site up to ``cursor``; what comes after it lies on disk.
+    """
+
+    __slots__ = (
+        "cursor", "delay_s", "dirty", "errands", "failures", "first_ms", "head", "heads", "host", "id",
+        "ip", "name", "next_at", "pages", "placed", "resolving", "robots_pending", "running", "slow_answers", "turns", "waiting",
+    )  # fmt: skip
+
+    def __init__(self, site_id: int, name: str, host: str, delay_s: float) -> None:
+        self.id = site_id
+        self.name = name
+        self.host = host
+        self.delay_s = delay_s
+        self.next_at = 0.0
+        self.running = 0
+        self.waiting = 0  # on disk and in the head, not leased
+        self.head: list[HeadKey] = []
+        self.heads: dict[int, Waiting] = {}
+        self.cursor: HeadKey = END
+        self.errands: deque[Lease] = deque()
+        self.robots_pending = False
+        self.resolving = False
+        self.ip = ""
+        self.placed = False
+        self.slow_answers = 0
+        self.failures = 0
+        self.pages = 0
+        self.first_ms = 0
+        self.dirty = False
+        self.turns = 0
+
+    @property
+    def has_work(self) -> bool:
+        return bool(self.errands) or (self.waiting > 0 and not self.robots_pending)
+
+    def push(self, entry: Waiting) -> None:
+        self.heads[entry.page] = entry
+        heapq.heappush(self.head, (entry.priority, entry.page))
+
+    def peek(self) -> HeadKey:
+        """The least key in the head, stale entries dropped; END if the head is empty."""
+        while self.head:
+            priority, page = self.head[0]
+            entry = self.heads.get(page)
+            if entry is not None and entry.priority == priority:
+                return self.head[0]
+            heapq.heappop(self.head)
+        return END
+
+    def pop(self) -> Waiting | None:
+        if self.peek() == END:
+            return None
+        _, page = heapq.heappop(self.head)
+        return self.heads.pop(page)
+
+    def trim(self, size: int) -> None:
+        """Leaves the tail of an overgrown head to the disk."""
+        keep = heapq.nsmallest(size, ((e.priority, e.page) for e in self.heads.values()))
+        self.cursor = keep[-1]
+        kept = {page for _, page in keep}
+        self.heads = {page: entry for page, entry in self.heads.items() if page in kept}
+        self.head = keep
+        heapq.heapify(self.head)
+
+
+class Address:
+    """The clock of one IP address, shared by the sites that live there."""
+
+    __slots__ = ("next_at", "parked", "running")
+
+    def __init__(self) -> None:
+        self.running = 0
+        self.next_at = 0.0
+        self.parked: deque[int] = deque()
+
+
+class Schedule:
+    """Whose turn it is: ready sites by the key of their head, resting ones by time."""
+
+    def __init__(self, per_host: int, bounds_of: Callable[[str], tuple[int, float]], *, by_turns: bool = False) -> None:
+        self.per_host = per_host
+        self._by_turns = by_turns  # depth first: the head of one endless site would always come first
+        self.sites: dict[int, Site] = {}
+        self._bounds_of = bounds_of  # ip -> (parallel requests, delay); 0 parallel: unbounded
+        self._ready: list[tuple[int, int, int]] = []
+        self._sleeping: list[tuple[float, int]] = []
+        self._addresses: dict[str, Address] = {}
+
+    def place(self, site: Site, now: float) -> None:
+        """Puts a site where it belongs, if it has work and a free slot; does nothing if it is placed already."""
+        if site.placed or site.resolving or not site.has_work or site.running >= self.per_host:
+            return
+        site.placed = True
+        if site.next_at <= now:
+            priority, page = (-(1 << 62), 0) if site.errands else (site.turns, 0) if self._by_turns else site.peek()
+            heapq.heappush(self._ready, (priority, page, site.id))
+        else:
+            heapq.heappush(self._sleeping, (site.next_at, site.id))
+
+    def wake(self, now: float) -> None:
+        """Moves the sites whose rest is over to the ready ones."""
+        while self._sleeping and self._sleeping[0][0] <= now:
+            _, site_id = heapq.heappop(self._sleeping)
+            site = self.sites.get(site_id)
+            if site is not None:
+                site.placed = False
+                self.place(site, now)
+
+    def next_ready(self, now: float) -> Site | None:
+        """The ready site whose head comes first. It is unplaced: the caller places it again."""
+        while self._ready:
+            _, _, site_id = heapq.heappop(self._ready)
+            site = self.sites.get(site_id)
+            if site is None:
+                continue
+            site.placed = False
+            if site.next_at > now:  # it was put to rest while it stood here
+                self.place(site, now)
+                continue
+            if site.has_work and site.running < self.per_host:
+                return site
+        return None
+
+    def next_at(self) -> float | None:
+        """When the next resting site may be asked; None if none rests."""
+        return self._sleeping[0][0] if self._sleeping else None
+
+    def first_sleeper(self) -> Site | None:
+        return self.sites.get(self._sleeping[0][1]) if self._sleeping else None
+
+    def enter(self, site: Site, now: float) -> bool:
+        """Takes a slot on the site's address; False if it is full or rests, and then the site waits there."""
+        parallel, delay_s = self._bounds_of(site.ip)
+        if not parallel and not delay_s:
+            return True
+        address = self._addresses.setdefault(site.ip, Address())
+        if parallel and address.running >= parallel:
+            site.placed = True
+            address.parked.append(site.id)
+            return False
+        if address.next_at > now:
+            site.placed = True
+            heapq.heappush(self._sleeping, (address.next_at, site.id))
+            return False
+        address.running += 1
+        address.next_at = now + delay_s
+        return True
+
+    def leave(self, ip: str, now: float) -> None:
+        """Gives the slot on an address back, and wakes the next site parked there."""
+        address = self._addresses.get(ip)
+        if address is None:
+            return
+        address.running -= 1
+        while address.parked:
+            site = self.sites.get(address.parked.popleft())
+            if site is not None:
+                site.placed = False
+                self.place(site, now)
+                if site.next_at <= now:
+                    return
+        if address.running <= 0 and address.next_at <= now:
+            del self._addresses[ip]
+
+    def rest(self, site: Site, seconds: float, now: float) -> None:
+        """No request to the site for this long; a longer rest already ordered stays."""
+        site.next_at = max(site.next_at, now + min(seconds, REST_MAX_S))
+        site.dirty = True

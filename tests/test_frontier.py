@@ -1,0 +1,214 @@
+"""The durable frontier against its model (E1, E7, E9, T3; promises 1, 2): a state machine, then its corners."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from weft.db import Database, open_writer
+from weft.errors import Reason
+from weft.frontier.memory import MemoryFrontier
+from weft.frontier.polite import Schedule
+from weft.frontier.sql import Settled, SqlFrontier
+from weft.ports import Clock, Parent, Pass
+from weft.records import ADMITTED, Lease, Link, LinkKind, State, Verdict
+from weft.spec import CrawlSpec, Politeness, Scope
+from weft.store.schema import MIGRATIONS
+from weft.store.sql import SqlStore
+from weft.records import Visit
+from weft.url import DEFAULT_RULES, Normalizer, site_of
+
+HOSTS = ("a.test", "b.test", "out.test")
+DELAY_S = 2.0
+MAX_DEPTH = 4
+FOLLOWED = frozenset({LinkKind.A.value, LinkKind.REDIRECT.value})
+
+
+class FakeTime:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class PlainJudge:
+    """Everything but one host belongs to the crawl."""
+
+    def judge_url(self, url: str, site_id: int, parent: Parent | None) -> Verdict:
+        return ADMITTED if belongs(url) else Verdict(Reason.OUT_OF_SCOPE)
+
+    def judge_link(self, kind: int, rel: str, nofollow: bool, depth: int, hops: int) -> Verdict:
+        if kind not in FOLLOWED:
+            return Verdict(Reason.KIND_NOT_FOLLOWED)
+        if "nofollow" in rel:
+            return Verdict(Reason.NOFOLLOW)
+        return ADMITTED if depth <= MAX_DEPTH else Verdict(Reason.TOO_DEEP)
+
+    def is_suspect(self, site_id: int) -> bool:
+        return False
+
+    def judge_waiting(self, url: str, site_id: int) -> Verdict:
+        return ADMITTED
+
+    def chain_of(self, url: str, parent: Parent | None) -> int:
+        return 0
+
+
+class OpenGate:
+    def check(self, url: str, site_id: int) -> Pass:
+        return Pass(0.0)
+
+
+def belongs(url: str) -> bool:
+    return "out.test" not in url
+
+
+def make_sql(database: Database, time: FakeTime, order: str, per_host: int, cache: int) -> SqlFrontier:
+    spec = CrawlSpec(
+        scope=Scope(follow=("a", "redirect"), max_depth=MAX_DEPTH),
+        politeness=Politeness(delay_s=DELAY_S, per_host=per_host, order=order),
+    )
+    schedule = Schedule(per_host, lambda ip: (0, 0.0), by_turns=order == "dfs")
+    return SqlFrontier(
+        database.connection, spec, PlainJudge(), OpenGate(), schedule, Normalizer(DEFAULT_RULES),
+        Clock(now=time, mono=time), lambda host: ("127.0.0.1",), hash_seed=7, cache_entries=cache,
+    )  # fmt: skip
+
+
+URLS = st.builds(
+    lambda host, path: f"http://{host}/{path}", st.sampled_from(HOSTS), st.sampled_from(["", "a", "%61", "b", "c", "d", "e", "%7Ef", "~f"])
+)
+LINKS = st.lists(
+    st.builds(
+        Link,
+        URLS,
+        st.sampled_from([LinkKind.A.value, LinkKind.A.value, LinkKind.A.value, LinkKind.REDIRECT.value, LinkKind.IMAGE.value]),
+        st.just("anchor"),
+        st.sampled_from(["", "", "", "nofollow"]),
+    ),
+    max_size=6,
+)
+
+
+class FrontierMachine(RuleBasedStateMachine):
+    """Random crawls, with ticks, kills and any order: the two frontiers must agree at every tick."""
+
+    @initialize(order=st.sampled_from(["bfs", "dfs"]), per_host=st.integers(1, 2), cache=st.sampled_from([2, 1000]), seeds=st.lists(URLS, min_size=1, max_size=3))
+    def begin(self, order: str, per_host: int, cache: int, seeds: list[str]) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        self.time = FakeTime()
+        self.order, self.per_host, self.cache = order, per_host, cache
+        self.database = open_writer(Path(self.folder.name, "crawl.db"), MIGRATIONS)
+        self.sql = make_sql(self.database, self.time, order, per_host, cache)
+        self.key = Normalizer(DEFAULT_RULES).key
+        self.model = MemoryFrontier(site_of, self.key, belongs, FOLLOWED, DELAY_S, per_host, MAX_DEPTH)
+        self.held: dict[str, Lease] = {}
+        self.concluded: list[tuple[str, Lease, str, list[Link]]] = []
+        with self.database.transaction():
+            for seed in seeds:
+                self.sql.seed(seed, "test")
+                self.model.seed(seed)
+            self.sql.flush()
+        self.sql.committed()
+
+    @rule(most=st.integers(1, 4))
+    def take(self, most: int) -> None:
+        may = self.model.may_take(self.time.now)
+        leases = self.sql.take(most)
+        assert len(leases) <= most
+        for lease in leases:
+            key = self.key(lease.url)
+            assert key in may, "taken twice, too early, or not waiting"
+            self.model.take(key, self.time.now)
+            may = self.model.may_take(self.time.now)
+            self.held[key] = lease
+        if len(leases) < most:
+            assert not may, f"starved: {may}"
+
+    @precondition(lambda self: self.held)
+    @rule(data=st.data(), links=LINKS, state=st.sampled_from(["C", "C", "C", "E"]))
+    def answer(self, data: st.DataObject, links: list[Link], state: str) -> None:
+        key = data.draw(st.sampled_from(sorted(self.held)))
+        lease = self.held.pop(key)
+        self.sql.freed(lease)
+        self.model._clock(site_of(lease.url)).running -= 1
+        self.concluded.append((key, lease, state, links if state == "C" else []))
+
+    @rule()
+    def tick(self) -> None:
+        store = SqlStore(self.database.connection)
+        with self.database.transaction():
+            visits = {lease.page: store.next_visit() for _, lease, _, _ in self.concluded}
+            self.sql.settle(
+                Settled(lease=lease, state=state, visit=visits[lease.page]) for _, lease, state, _ in self.concluded
+            )
+            self.sql.prefetch(link.target for _, _, _, links in self.concluded for link in links)
+            packs, rows = [], []
+            for _, lease, _, links in self.concluded:
+                packed, _ = self.sql.offer(self.sql.hands[lease.page], visits[lease.page], links, False)
+                packs.append((visits[lease.page], packed))
+                rows.append(Visit(id=visits[lease.page], page=lease.page, url=lease.page, purpose=0, attempt=1, started_ms=0))
+            store.write(rows, packs, {})
+            self.sql.offer_again()
+            self.sql.flush()
+        self.sql.committed()
+        for key, lease, state, links in self.concluded:
+            self.model._clock(site_of(lease.url)).running += 1
+            self.model.settle(key, state, links)
+        self.concluded = []
+        self.compare()
+
+    @rule(seconds=st.sampled_from([0.5, 1.0, 3.0]))
+    def wait(self, seconds: float) -> None:
+        self.time.now += seconds
+
+    @rule()
+    def kill_and_resume(self) -> None:
+        """What was concluded and not ticked is lost; what was held waits again."""
+        for key, *_ in self.concluded:
+            self.model.pages[key].state = "R"
+        self.concluded, self.held = [], {}
+        self.database.close()
+        self.database = open_writer(Path(self.folder.name, "crawl.db"), MIGRATIONS)
+        self.sql = make_sql(self.database, self.time, self.order, self.per_host, self.cache)
+        with self.database.transaction():
+            self.sql.load(killed=True, limits_changed=False)
+            self.sql.flush()
+        self.sql.committed()
+        for clock in self.model.clocks.values():
+            clock.running = 0
+        self.model.killed(self.time.now)
+        self.time.now += DELAY_S
+        self.compare()
+
+    def compare(self) -> None:
+        rows = self.database.connection.execute(
+            "SELECT coalesce(p.key, u.text), p.state, p.depth FROM page p JOIN url u ON u.id = p.id"
+        ).fetchall()
+        found = {key: (state, depth if state else None) for key, state, depth in rows}
+        wanted = {key: (page.state, page.depth if page.admitted else None) for key, page in self.model.pages.items()}
+        assert found == wanted
+        counts = {name: sum(1 for state, _ in found.values() if state == name) for name in (*State, None)}
+        assert self.sql.counts["waiting"] == counts["W"]
+        assert self.sql.counts["running"] == counts["R"]
+        assert self.sql.counts["refused"] == counts[None]
+        assert self.sql.counts["known"] == len(found)
+
+    @invariant()
+    def polite(self) -> None:
+        for site in getattr(self, "sql").schedule.sites.values() if hasattr(self, "sql") else ():
+            assert 0 <= site.running <= self.per_host
+
+    def teardown(self) -> None:
+        if hasattr(self, "database"):
+            self.database.close()
+            self.folder.cleanup()
+
+
+FrontierMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestFrontier = FrontierMachine.TestCase
