@@ -1,0 +1,47 @@
+"""Options of a crawl: one table, and all that is made from it.
+
+``crawl_order`` and ``resume_order`` turn a command line into a ``CrawlSpec``; ``read_spec`` and ``write_spec`` keep it
+in crawl.toml; ``differences`` tells what may not change on resume; ``reference_markdown`` is the manual's page.
+"""
+
+from __future__ import annotations
+
+from weft.options.build import (
+    SPEC_FILE,
+    Difference,
+    Order,
+    crawl_order,
+    differences,
+    read_spec,
+    resume_order,
+    seeds_differ,
+    spec_of,
+    write_spec,
+)
+from weft.options.option import Option, Run, value_in
+from weft.options.reference import reference_markdown
+from weft.options.table import BY_NAME, GROUPS, OPTIONS, PRESETS
+from weft.options.toml import read_toml, write_toml
+
+__all__ = [
+    "BY_NAME",
+    "GROUPS",
+    "OPTIONS",
+    "PRESETS",
+    "SPEC_FILE",
+    "Difference",
+    "Option",
+    "Order",
+    "Run",
+    "crawl_order",
+    "differences",
+    "read_spec",
+    "read_toml",
+    "reference_markdown",
+    "resume_order",
+    "seeds_differ",
+    "spec_of",
+    "value_in",
+    "write_spec",
+    "write_toml",
+]

@@ -1,0 +1,296 @@
+"""Puts a specification together: defaults, then the mode's preset, then a file, the environment, the command line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from weft.errors import SpecError
+from weft.options.option import Option, Run, value_in
+from weft.options.table import BY_NAME, OPTIONS, PRESETS
+from weft.options.toml import Given, read_toml, withheld_secrets, write_toml, written_value
+from weft.options.values import Context, Value
+from weft.spec import CrawlSpec
+
+SPEC_FILE = "crawl.toml"
+
+Warn = Callable[[str], None]
+Layer = Mapping[str, Given]
+
+
+class Order(NamedTuple):
+    """What the user ordered: a crawl, and how this run of it behaves."""
+
+    spec: CrawlSpec
+    run: Run
+
+
+class Difference(NamedTuple):
+    """An option that may not change on resume, and did."""
+
+    option: Option
+    old: str
+    new: str
+
+    def __str__(self) -> str:
+        return f"--{self.option.name} was {self.old} and is now {self.new}"
+
+
+def crawl_order(
+    seeds: Sequence[str],
+    arguments: Mapping[str, object],
+    *,
+    config: str | None = None,
+    warn: Warn,
+    environment: Mapping[str, str] = os.environ,
+    ask: Callable[[str], str] | None = None,
+) -> Order:
+    """The order that ``weft crawl`` was given, or ``SpecError``.
+
+    ``arguments`` holds what was written on the command line, by option name. Without a seed it is an error unless
+    the folder holds a crawl to go on with.
+    """
+    file = read_toml(Path(config)) if config is not None else None
+    layers = [file.given if file else {}, environment_layer(environment), arguments_layer(arguments, warn)]
+    layers = [reveal(layer, ask) for layer in layers]
+    _want_secrets(file.secrets if file else (), layers)
+    spec, run = _assembled(layers)
+    named = _absolute(seeds, Path.cwd()) or (_absolute(file.seeds, file.path.parent) if file else ())
+    goes_on = run.output is not None and not run.fresh and Path(run.output, SPEC_FILE).is_file()
+    if not named and not goes_on:
+        raise SpecError("no seed: give a URL, a host or a file of them, for example: weft crawl https://example.org")
+    return Order(_with_secret_names(msgspec.structs.replace(spec, seeds=named)), run)
+
+
+def resume_order(
+    folder: Path,
+    arguments: Mapping[str, object],
+    *,
+    warn: Warn,
+    environment: Mapping[str, str] = os.environ,
+    ask: Callable[[str], str] | None = None,
+) -> Order:
+    """The crawl of a folder with what ``weft resume`` changed; secrets that it was started with have to be given."""
+    file = read_toml(folder / SPEC_FILE)
+    given = reveal(environment_layer(environment) | arguments_layer(arguments, warn), ask)
+    _want_secrets(file.secrets, [given])
+    spec, run = _assembled([file.given, given])
+    return Order(_with_secret_names(msgspec.structs.replace(spec, seeds=file.seeds)), run)
+
+
+def read_spec(path: Path) -> CrawlSpec:
+    """The specification in a crawl.toml, without its secrets; files that it names need not exist any more."""
+    file = read_toml(path)
+    return msgspec.structs.replace(
+        _assembled([file.given], check_files=False)[0], seeds=file.seeds, secrets=file.secrets
+    )
+
+
+def write_spec(path: Path, spec: CrawlSpec) -> None:
+    """Writes crawl.toml so that a kill at any moment leaves the old file or the new one, never half of one."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    with beside.open("w", encoding="utf-8", newline="\n") as stream:
+        stream.write(write_toml(spec))
+        stream.flush()
+        os.fsync(stream.fileno())
+    beside.replace(path)
+
+
+def spec_of(seeds: Sequence[str], options: Mapping[str, object]) -> CrawlSpec:
+    """The specification that a Python caller asks for: ``spec_of(["https://example.org"], {"max_pages": 100})``.
+
+    Names are those of the options with underscores; values are of Python's types or written as on the command line.
+    """
+    layer = {}
+    for key, raw in options.items():
+        name = key.replace("_", "-")
+        if name not in BY_NAME or not BY_NAME[name].in_spec:
+            from weft.options.checks import nearest
+
+            known = [option.name.replace("-", "_") for option in OPTIONS if option.in_spec]
+            raise SpecError(f"unknown option {key!r} (nearest: {nearest(key, known)})")
+        plain = str(raw) if isinstance(raw, os.PathLike) else raw
+        layer[name] = Given(plain if plain is not None else _nothing(BY_NAME[name]), key, Path.cwd())
+    spec, _run = _assembled([layer])
+    return _with_secret_names(msgspec.structs.replace(spec, seeds=_absolute(seeds, Path.cwd())))
+
+
+def differences(old: CrawlSpec, new: CrawlSpec) -> list[Difference]:
+    """The options that differ although they may not change on resume.
+
+    A secret that the old crawl had and the new one lacks counts too: a crawl behind a proxy does not silently
+    go on without it.
+    """
+    changed = [
+        Difference(option, _shown(old, option), _shown(new, option))
+        for option in OPTIONS
+        if option.in_spec and not option.may_change and value_in(old, option) != value_in(new, option)
+    ]
+    lost = [Difference(BY_NAME[name], "given", "not given") for name in old.secrets if name not in new.secrets]
+    return changed + lost
+
+
+def seeds_differ(old: CrawlSpec, new: CrawlSpec) -> bool:
+    """True when ``new`` names seeds and they are not those of ``old``."""
+    return bool(new.seeds) and set(new.seeds) != set(old.seeds)
+
+
+def arguments_layer(arguments: Mapping[str, object], warn: Warn) -> dict[str, Given]:
+    """What stands on the command line; a secret there is used, with a warning."""
+    layer = {}
+    for option in OPTIONS:
+        if option.name not in arguments:
+            continue
+        raw = arguments[option.name]
+        layer[option.name] = Given(raw, option.flag, Path.cwd())
+        if option.secret and any(_is_in_the_open(part) for part in _texts(raw)):
+            warn(
+                f"the value of {option.flag} can be seen by others on this machine; "
+                f"better is {option.variable}, {option.flag} @FILE, or {option.flag} - to be asked"
+            )
+    return layer
+
+
+def environment_layer(environment: Mapping[str, str]) -> dict[str, Given]:
+    """The secrets that the environment holds, one a line."""
+    return {
+        option.name: Given(environment[option.variable].splitlines(), option.variable, Path.cwd())
+        for option in OPTIONS
+        if option.secret and environment.get(option.variable, "").strip()
+    }
+
+
+def reveal(layer: Layer, ask: Callable[[str], str] | None) -> dict[str, Given]:
+    """The same with ``@FILE`` and ``-`` of secrets replaced by what they stand for."""
+    revealed = dict(layer)
+    for option in OPTIONS:
+        if option.secret and option.name in layer:
+            given = layer[option.name]
+            lines = [line for part in _texts(given.raw) for line in _revealed(part, given, option, ask)]
+            revealed[option.name] = given._replace(raw=lines if option.kind.many else "".join(lines[:1]))
+    return revealed
+
+
+def _revealed(part: str, given: Given, option: Option, ask: Callable[[str], str] | None) -> Iterable[str]:
+    if part == "-":
+        return [(ask or _ask)(f"{option.flag} ({option.kind.metavar}): ")]
+    if not part.startswith("@"):
+        return [part]
+    path = given.folder / Path(part[1:]).expanduser()
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except OSError as error:
+        raise SpecError(f"{given.where}: cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise SpecError(f"{given.where}: {path} is not UTF-8 text") from None
+    kept = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    if not kept:
+        raise SpecError(f"{given.where}: {path} is empty")
+    return kept
+
+
+def _ask(prompt: str) -> str:
+    """A line typed without being shown; from a pipe, its next line."""
+    import getpass
+    import sys
+
+    if sys.stdin is None or not sys.stdin.isatty():
+        line = sys.stdin.readline() if sys.stdin is not None else ""
+        if not line.strip():
+            raise SpecError(f"nothing to read for {prompt.partition(' ')[0]}: there is no terminal to ask on")
+        return line.strip()
+    try:
+        return getpass.getpass(prompt)
+    except EOFError:
+        raise SpecError(f"nothing was typed for {prompt.partition(' ')[0]}") from None
+
+
+def _is_in_the_open(part: str) -> bool:
+    return part not in ("-", "", "none") and not part.startswith("@")
+
+
+def _texts(raw: object) -> list[str]:
+    parts = raw if isinstance(raw, list | tuple) else [raw]
+    return [part for part in parts if isinstance(part, str)]
+
+
+def _assembled(layers: Sequence[Layer], *, check_files: bool = True) -> tuple[CrawlSpec, Run]:
+    values: dict[str, Value] = {option.name: option.default for option in OPTIONS}
+    mode = next((layer["mode"] for layer in reversed(layers) if "mode" in layer), None)
+    preset = _read(BY_NAME["mode"], mode, None, check_files) if mode else None
+    if isinstance(preset, str):
+        values |= PRESETS[preset]
+    for layer in layers:
+        for name, given in layer.items():
+            values[name] = _read(BY_NAME[name], given, values[name], check_files)
+    values["mode"] = preset
+    _check_together(values)
+    return _spec_from(values), msgspec.structs.replace(Run(), **_fields(values, "run"))
+
+
+def _read(option: Option, given: Given, below: Value, check_files: bool) -> Value:
+    try:
+        return option.kind.read(given.raw, Context(given.folder, below, check_files))
+    except ValueError as error:
+        raise SpecError(f"{given.where}: {error}") from None
+
+
+def _check_together(values: Mapping[str, Value]) -> None:
+    """Refuses what is right alone and makes no sense together."""
+    deepest, least = values["max-depth"], values["min-depth"]
+    if isinstance(deepest, int) and isinstance(least, int) and least > deepest:
+        raise SpecError(f"--min-depth {least} is more than --max-depth {deepest}: nothing would be fetched")
+    if values["cookies"] and values["no-cookies"] is False:  # the field behind --no-cookies says whether they are kept
+        raise SpecError("--cookies and --no-cookies exclude each other")
+
+
+def _spec_from(values: Mapping[str, Value]) -> CrawlSpec:
+    spec = CrawlSpec()
+    sections = {option.section for option in OPTIONS if option.in_spec and option.section}
+    changed = {
+        section: msgspec.structs.replace(getattr(spec, section), **_fields(values, section)) for section in sections
+    }
+    return msgspec.structs.replace(spec, **changed, **_fields(values, ""))
+
+
+def _fields(values: Mapping[str, Value], section: str) -> dict[str, Value]:
+    return {option.field: values[option.name] for option in OPTIONS if option.section == section}
+
+
+def _with_secret_names(spec: CrawlSpec) -> CrawlSpec:
+    return msgspec.structs.replace(spec, secrets=withheld_secrets(msgspec.structs.replace(spec, secrets=())))
+
+
+def _absolute(seeds: Sequence[str], folder: Path) -> tuple[str, ...]:
+    """The seeds with names of files made absolute, so that a resume from elsewhere finds them."""
+    return tuple(
+        os.path.abspath(folder / seed) if "://" not in seed and (folder / seed).is_file() else seed for seed in seeds
+    )
+
+
+def _nothing(option: Option) -> object:
+    """What is written for None."""
+    return option.kind.write(None) if option.default is None else option.kind.write(option.default)
+
+
+def _shown(spec: CrawlSpec, option: Option) -> str:
+    written = written_value(spec, option)
+    if isinstance(written, bool):
+        return "on" if written else "off"
+    return ",".join(written) or "none" if isinstance(written, list) else str(written) or "not set"
+
+
+def _want_secrets(names: Sequence[str], layers: Sequence[Layer]) -> None:
+    """Raises where a secret that a crawl was started with is not given again."""
+    ways = []
+    for option in (BY_NAME[name] for name in names if name in BY_NAME and not any(name in layer for layer in layers)):
+        sources = f"{option.variable}, {option.flag} @FILE, {option.flag} -" if option.secret else option.flag
+        ways.append(f"{option.flag} (by {sources}; {option.flag} none to go without)")
+    if ways:
+        raise SpecError(
+            f"this crawl was started with a secret that {SPEC_FILE} does not keep; give again {' and '.join(ways)}"
+        )

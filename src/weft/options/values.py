@@ -1,0 +1,328 @@
+"""Reads and writes the values of options: units, words, lists, files, secrets.
+
+A ``Kind`` reads what a person wrote, on the command line or in a TOML file, into the value that ``CrawlSpec``
+holds, and writes it back in a form that reads the same. Wrong values raise ``ValueError`` with a sentence that
+says what is accepted; who asked adds the place.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from weft.options.checks import header, header_name, nearest, shown
+
+Value = str | int | float | bool | tuple[str, ...] | None
+"""What a field of the specification can hold."""
+
+Plain = str | int | float | bool | list[str]
+"""What the TOML writer can write."""
+
+MAX_TEXT = 10_000
+"""Characters in one value. Longer ones are a mistake, and would be carried in every record of the crawl."""
+
+MAX_WHOLE = 10**15
+
+TIMES = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
+DECIMAL_SIZES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+BINARY_SIZES = {"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40}
+
+TIMES_ACCEPTED = "a time such as 0.5, 100s, 5m, 2h or 7d (a bare number is seconds)"
+SIZES_ACCEPTED = "a size in bytes such as 500000, 10M or 1G (powers of 1000), or 1Gi (powers of 1024)"
+
+_NUMBER = r"(\d{1,15}(?:\.\d{0,9})?|\.\d{1,9})"
+_TIME = re.compile(_NUMBER + r" ?(ms|s|m|h|d|)", re.ASCII)
+_SIZE = re.compile(_NUMBER + r" ?([kmgt]i?|)b?", re.ASCII | re.IGNORECASE)
+_WHOLE = re.compile(r"\d{1,16}", re.ASCII)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+class Context(NamedTuple):
+    """Where a value is read: what relative names are relative to, and what it stands on."""
+
+    folder: Path
+    below: Value = None  # the value that holds without this one: `+link` adds to it
+    check_files: bool = True
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How one sort of value is read and written."""
+
+    accepts: str
+    metavar: str | None  # None: a switch, which takes no value
+    read: Callable[[object, Context], Value]
+    write: Callable[[Value], Plain]
+    many: bool = False  # may be given more than once
+
+    @property
+    def is_switch(self) -> bool:
+        return self.metavar is None
+
+
+# ---- numbers with units
+
+
+def read_time(raw: object) -> float:
+    """Seconds, to the millisecond."""
+    if isinstance(raw, bool) or not isinstance(raw, str | int | float):
+        raise ValueError(f"{shown(raw)} is not {TIMES_ACCEPTED}")
+    if isinstance(raw, str):
+        match = _TIME.fullmatch(raw.strip())
+        if match is None:
+            raise ValueError(f"{shown(raw)} is not {TIMES_ACCEPTED}")
+        return round(float(match[1]) * TIMES[match[2] or "s"], 3)
+    if not math.isfinite(raw) or raw < 0:
+        raise ValueError(f"{shown(raw)} is not {TIMES_ACCEPTED}")
+    return float(raw)
+
+
+def write_time(value: Value) -> Plain:
+    assert isinstance(value, int | float)
+    for unit in ("d", "h", "m"):
+        if value and value % TIMES[unit] == 0:
+            return f"{value / TIMES[unit]:.0f}{unit}"
+    text = f"{value:.3f}".rstrip("0").rstrip(".")
+    return f"{text}s" if float(text) == value else float(value)
+
+
+def read_size(raw: object) -> int:
+    """Bytes. K, M, G and T are powers of 1000; Ki, Mi, Gi and Ti of 1024."""
+    if isinstance(raw, int) and not isinstance(raw, bool):
+        raw = str(raw)
+    match = _SIZE.fullmatch(raw.strip()) if isinstance(raw, str) else None
+    if match is None:
+        raise ValueError(f"{shown(raw)} is not {SIZES_ACCEPTED}")
+    unit = match[2].capitalize()
+    size = float(match[1]) * (BINARY_SIZES if unit.endswith("i") else DECIMAL_SIZES)[unit]
+    if size > MAX_WHOLE:
+        raise ValueError(f"{shown(raw)} is more than any machine has; give {SIZES_ACCEPTED}")
+    return int(match[1]) if not unit and match[1].isdigit() else round(size)
+
+
+def write_size(value: Value) -> Plain:
+    assert isinstance(value, int)
+    for unit, factor in reversed((BINARY_SIZES | DECIMAL_SIZES).items()):
+        if unit and value >= factor and value % factor == 0:
+            return f"{value // factor}{unit}"
+    return value
+
+
+def _in_range(number: float, low: float, high: float, write: Callable[[Value], Plain]) -> None:
+    if not low <= number <= high:
+        raise ValueError(f"{write(number)} is out of range: {write(low)} to {write(high)} is accepted")
+
+
+def time(low: float = 0.0, high: float = 3_650 * 86_400.0) -> Kind:
+    """A length of time in seconds."""
+
+    def read(raw: object, _context: Context) -> Value:
+        seconds = read_time(raw)
+        _in_range(seconds, low, high, write_time)
+        return seconds
+
+    return Kind(TIMES_ACCEPTED, "TIME", read, write_time)
+
+
+def size(low: int = 1, high: int = MAX_WHOLE) -> Kind:
+    """A number of bytes."""
+
+    def read(raw: object, _context: Context) -> Value:
+        number = read_size(raw)
+        _in_range(number, low, high, write_size)
+        return number
+
+    return Kind(SIZES_ACCEPTED, "SIZE", read, write_size)
+
+
+def whole(low: int = 0, high: int = MAX_WHOLE) -> Kind:
+    """A whole number."""
+    accepts = f"a whole number from {low}" + (f" to {high}" if high < MAX_WHOLE else "")
+
+    def read(raw: object, _context: Context) -> Value:
+        if isinstance(raw, str) and _WHOLE.fullmatch(raw.strip()):
+            raw = int(raw)
+        if isinstance(raw, bool) or not isinstance(raw, int) or not low <= raw <= high:
+            raise ValueError(f"{shown(raw)} is not {accepts}")
+        return raw
+
+    return Kind(accepts, "N", read, _as_it_is)
+
+
+def optional(kind: Kind, word: str = "none") -> Kind:
+    """The same, or a word that stands for no value of one's own."""
+
+    def read(raw: object, context: Context) -> Value:
+        if isinstance(raw, str) and raw.strip().lower() == word:
+            return None
+        try:
+            return kind.read(raw, context)
+        except ValueError as error:
+            raise ValueError(f"{error}, or the word {word}") from None
+
+    def write(value: Value) -> Plain:
+        return word if value is None else kind.write(value)
+
+    return Kind(f"{kind.accepts}, or {word}", kind.metavar, read, write)
+
+
+# ---- switches, words, texts
+
+
+def switch(*, means: bool = True) -> Kind:
+    """On or off. ``means`` is what the field holds when the switch is on: ``--no-archive`` makes it false."""
+
+    def read(raw: object, _context: Context) -> Value:
+        if not isinstance(raw, bool):
+            raise ValueError(f"{shown(raw)} is not true or false")
+        return raw is means
+
+    def write(value: Value) -> Plain:
+        return value is means
+
+    return Kind("true or false", None, read, write)
+
+
+def word(*words: str) -> Kind:
+    """One of a few words. Where yes and no are among them, true and false are read as such."""
+    accepts = " or ".join(words)
+
+    def read(raw: object, _context: Context) -> Value:
+        if isinstance(raw, bool) and "yes" in words:
+            raw = "yes" if raw else "no"
+        if raw not in words:
+            hint = f" (nearest: {nearest(raw, words)})" if isinstance(raw, str) else ""
+            raise ValueError(f"{shown(raw)} is not {accepts}{hint}")
+        assert isinstance(raw, str)
+        return raw
+
+    return Kind(accepts, "|".join(words), read, _as_it_is)
+
+
+def text(metavar: str, check: Callable[[str], str] | None = None, accepts: str = "a text on one line") -> Kind:
+    """One line of text; the empty one means not set."""
+
+    def read(raw: object, _context: Context) -> Value:
+        line = one_line(raw)
+        if not line:
+            return None
+        return check(line) if check else line
+
+    return Kind(accepts, metavar, read, _empty_for_none)
+
+
+def file(metavar: str = "FILE") -> Kind:
+    """The absolute path of a file that can be read; the empty text means not set."""
+    accepts = "the name of a file that can be read"
+
+    def read(raw: object, context: Context) -> Value:
+        name = one_line(raw)
+        if not name:
+            return None
+        path = Path(os.path.abspath(context.folder / Path(name).expanduser()))
+        if context.check_files:
+            if not path.is_file():
+                raise ValueError(f"{'a folder' if path.is_dir() else 'no such file'}: {path}")
+            if not os.access(path, os.R_OK):
+                raise ValueError(f"not allowed to read {path}")
+        return str(path)
+
+    return Kind(accepts, metavar, read, _empty_for_none)
+
+
+def one_line(raw: object) -> str:
+    """A stripped text without control characters, or ValueError."""
+    if not isinstance(raw, str):
+        raise ValueError(f"{shown(raw)} is not a text")
+    if len(raw) > MAX_TEXT:
+        raise ValueError(f"the text has {len(raw)} characters; at most {MAX_TEXT} are accepted")
+    line = raw.strip(" \t")
+    if _CONTROL.search(line):
+        raise ValueError(f"{shown(raw)} has a control character or a line end in it; one line of text is accepted")
+    return line
+
+
+# ---- lists
+
+
+def several(metavar: str, check: Callable[[str], str], accepts: str) -> Kind:
+    """Any number of texts, each checked, in order, each once. The word none empties the list."""
+
+    def read(raw: object, _context: Context) -> Value:
+        lines = [one_line(part) for part in parts_of(raw)]
+        if lines == ["none"]:
+            return ()
+        return tuple(dict.fromkeys(check(line) for line in lines if line))
+
+    return Kind(accepts, metavar, read, as_list, many=True)
+
+
+def several_headers() -> Kind:
+    """Header lines; a header given here replaces one of the same name below."""
+
+    def read(raw: object, context: Context) -> Value:
+        lines = [one_line(part) for part in parts_of(raw)]
+        if lines == ["none"]:
+            return ()
+        below = context.below if isinstance(context.below, tuple) else ()
+        new = [header(line) for line in lines if line]
+        names = {header_name(line) for line in new}
+        return tuple(line for line in below if header_name(line) not in names) + tuple(new)
+
+    return Kind("a header such as 'Accept-Language: sl'", "'NAME: VALUE'", read, as_list, many=True)
+
+
+def choice(metavar: str, names: Callable[[], Sequence[str]], what: str) -> Kind:
+    """Some of a fixed set of names, in the set's order: a full list, or changes to it with + and -."""
+    accepts = f"{what} with commas between: a full list, or + and - before each to add and take away; none for none"
+
+    def read(raw: object, context: Context) -> Value:
+        known = list(names())
+        tokens = [token for part in parts_of(raw) for token in one_line(part).lower().replace(",", " ").split()]
+        if not tokens:
+            return context.below
+        relative = [token for token in tokens if token[0] in "+-"]
+        if relative and len(relative) < len(tokens):
+            raise ValueError(f"{shown(raw)} mixes a full list with changes by + and -; give one or the other")
+        chosen = set(context.below if relative and isinstance(context.below, tuple) else ())
+        for token in tokens if tokens != ["none"] else ():
+            name = token.lstrip("+-")
+            if name not in known:
+                raise ValueError(
+                    f"{shown(name)} is none of {what}: {', '.join(known)} (nearest: {nearest(name, known)})"
+                )
+            if token.startswith("-"):
+                chosen.discard(name)
+            else:
+                chosen.add(name)
+        return tuple(name for name in known if name in chosen)
+
+    return Kind(accepts, metavar, read, lambda value: as_list(value) or ["none"], many=True)
+
+
+def parts_of(raw: object) -> list[object]:
+    """The texts of a list, or one text as a list of one."""
+    if isinstance(raw, str):
+        return [raw]
+    if isinstance(raw, list | tuple):
+        return list(raw)
+    raise ValueError(f"{shown(raw)} is not a text or a list of texts")
+
+
+def _as_it_is(value: Value) -> Plain:
+    assert isinstance(value, str | int)
+    return value
+
+
+def _empty_for_none(value: Value) -> Plain:
+    return "" if value is None else _as_it_is(value)
+
+
+def as_list(value: Value) -> list[str]:
+    assert isinstance(value, tuple)
+    return list(value)
