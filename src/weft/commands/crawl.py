@@ -1,0 +1,16 @@
+"""weft crawl: start a crawl, or go on with one."""
+
+from __future__ import annotations
+
+import argparse
+
+from weft.cli import options_given, warn
+from weft.commands.running import run_shown
+from weft.options import crawl_order
+from weft.session import plan_crawl
+
+
+def run(args: argparse.Namespace) -> int:
+    order = crawl_order(args.seeds, options_given(args), config=args.config, warn=warn)
+    plan = plan_crawl(order.spec, order.run.output, fresh=order.run.fresh, warn=warn)
+    return run_shown(plan, quiet=order.run.quiet, log=order.run.log)

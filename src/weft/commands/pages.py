@@ -1,0 +1,21 @@
+"""weft pages: the pages of a crawl, one object each."""
+
+from __future__ import annotations
+
+import argparse
+
+from weft.derive.read import Page, StoredCrawl
+from weft.derive.rows import Column, write_rows
+
+COLUMNS = (
+    Column("state", ("state",), 5), Column("http", ("status",), 4, right=True), Column("error or reason", ("error", "reason"), 18),
+    Column("type", ("type",), 16), Column("size", ("size",), 9, right=True), Column("depth", ("depth",), 5, right=True),
+    Column("in", ("in_links",), 6, right=True), Column("url", ("url",)), Column("title", ("title",)),
+)  # fmt: skip
+
+
+def run(args: argparse.Namespace) -> int:
+    with StoredCrawl(args.folder) as crawl:
+        rows = crawl.pages(everything=args.all)
+        write_rows(rows, Page, COLUMNS, asked=args.format, file=args.to_file, folder=crawl.folder)
+    return 0

@@ -1,0 +1,173 @@
+"""weft robots: what weft makes of a robots.txt, line by line."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Iterator
+
+import msgspec
+
+from weft.cli import options_given, warn
+from weft.errors import Cause, SpecError
+from weft.fetch.http import Fetcher
+from weft.fetch.resolve import AddressPolicy, Resolver
+from weft.fetch.robots import Meaning, Robots, meaning_of_status
+from weft.fetch.site import AGENT, REDIRECTS_MAX
+from weft.options import crawl_order
+from weft.records import Failure, Fetched, Lease, Purpose
+from weft.safe import shown
+from weft.seeds import Seed, seed_of
+from weft.spec import CrawlSpec
+from weft.url import host_of, origin_of, path_of, resolve, site_of
+
+_REDIRECTS = (301, 302, 303, 307, 308)
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One line of the file: what it is, whether it counts for weft, and why."""
+
+    line: int
+    text: str
+    kind: str
+    applies: bool
+    note: str
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``weft robots --json`` prints. ``line`` and ``rule`` are those that decide on the URL, where one does."""
+
+    url: str
+    allowed: bool
+    because: str
+    line: int | None
+    rule: str | None
+    agent: str
+    robots_url: str  # where the redirects ended
+    redirects: list[str]
+    status: int | None
+    error: str | None
+    detail: str | None
+    size: int | None
+    crawl_delay_s: float | None  # as written
+    delay_s: float  # as weft keeps it: never below --delay, never above --max-crawl-delay
+    sitemaps: list[str]
+    lines: list[Line]
+
+
+def run(args: argparse.Namespace) -> int:
+    try:
+        seed = seed_of(args.url)
+    except ValueError as error:
+        raise SpecError(f"{args.url!r} {error}") from None
+    spec = crawl_order([seed.url], options_given(args), warn=warn).spec
+    report = asyncio.run(_report(spec, seed))
+    if args.json:
+        print(msgspec.json.encode(report).decode())
+    else:
+        print("\n".join(shown(line) for line in _told(report)))
+    return 1 if report.error is not None and report.status is None else 0
+
+
+async def _report(spec: CrawlSpec, seed: Seed) -> Report:
+    url, redirects, answer = await _fetched(spec, seed.url)
+    if isinstance(answer, Failure) and seed.fallback is not None:
+        url, redirects, answer = await _fetched(spec, seed.fallback)
+        return _judged(spec, seed.fallback, url, redirects, answer)
+    return _judged(spec, seed.url, url, redirects, answer)
+
+
+async def _fetched(spec: CrawlSpec, page: str) -> tuple[str, list[str], Fetched | Failure]:
+    """Where robots.txt was found in the end, the redirects on the way, and what came. The ways are those of a crawl."""
+    policy = AddressPolicy(spec.network, [host_of(page)])
+    resolver = Resolver(spec.network, policy)
+    origin = origin_of(page)
+    url, redirects = f"{origin}/robots.txt", []
+    try:
+        async with Fetcher(spec, policy, home_origins=[origin]) as fetcher:
+            while True:
+                answer = await _one(fetcher, resolver, Lease(page=0, url=url, site=0, purpose=Purpose.ROBOTS, origin=origin))
+                target = _location(url, answer)
+                if target is None or not target.startswith(("http://", "https://")) or len(redirects) == REDIRECTS_MAX:
+                    return url, redirects, answer
+                redirects.append(target)
+                url = target
+    finally:
+        await resolver.close()
+
+
+async def _one(fetcher: Fetcher, resolver: Resolver, lease: Lease) -> Fetched | Failure:
+    addresses = await resolver.resolve(host_of(lease.url))
+    if isinstance(addresses, Failure):
+        return addresses
+    finished = asyncio.Event()
+    fetcher.on_finished = finished.set
+    fetcher.start(lease, addresses)
+    await finished.wait()  # the fetcher's own deadline ends this
+    return fetcher.finished.popleft()[1]
+
+
+def _location(url: str, answer: Fetched | Failure) -> str | None:
+    """Where a redirect leads, of whatever scheme; None where the answer is none."""
+    if isinstance(answer, Failure) or answer.status not in _REDIRECTS:
+        return None
+    location = answer.header("location")
+    target = resolve(url, location) if location else None
+    return target.partition("#")[0] if target is not None else None
+
+
+def _judged(spec: CrawlSpec, page: str, url: str, redirects: list[str], answer: Fetched | Failure) -> Report:
+    """The answer, read as a crawl reads it."""
+    meaning, because = _meaning(url, answer)
+    body = answer.body if isinstance(answer, Fetched) and meaning is Meaning.PARSE else b""
+    robots = Robots.parse(body)
+    rules = robots.rules_for(AGENT)
+    verdict = rules.check(path_of(page))
+    allowed = meaning is not Meaning.UNREACHABLE and verdict.allowed
+    if meaning is Meaning.PARSE:
+        because = f"line {verdict.line}: {verdict.rule}" if verdict.line is not None else verdict.rule or "no line speaks of it"
+    asked = min(rules.crawl_delay_s or 0.0, spec.politeness.max_crawl_delay_s)
+    failed = isinstance(answer, Failure)
+    unavailable = Cause.ROBOTS_UNAVAILABLE.value if meaning is Meaning.UNREACHABLE else None
+    return Report(
+        url=page, allowed=allowed, because=because, line=verdict.line if allowed or meaning is Meaning.PARSE else None,
+        rule=verdict.rule or None if meaning is Meaning.PARSE else None, agent=AGENT, robots_url=url, redirects=redirects,
+        status=None if isinstance(answer, Failure) else answer.status, error=answer.cause.value if isinstance(answer, Failure) else unavailable,
+        detail=answer.detail or None if isinstance(answer, Failure) else None, size=None if failed else len(body),
+        crawl_delay_s=rules.crawl_delay_s, delay_s=max(spec.politeness.delay_s, asked),
+        sitemaps=[found for text in robots.sitemaps if (found := resolve(url, text)) is not None],
+        lines=[Line(*line) for line in robots.explain_lines(AGENT)] if body else [],
+    )  # fmt: skip
+
+
+def _meaning(url: str, answer: Fetched | Failure) -> tuple[Meaning, str]:
+    """What the answer says of the whole origin (RFC 9309, section 2.3.1), and that in words."""
+    if isinstance(answer, Failure):
+        return Meaning.UNREACHABLE, "robots.txt could not be reached, so nothing of this origin may be asked until it can (RFC 9309)"
+    if _location(url, answer) is not None:  # one more than are followed, or to another scheme
+        return Meaning.ALLOW_ALL, "its redirects lead nowhere, so there is none, and everything may be asked (RFC 9309)"
+    match meaning_of_status(answer.status):
+        case Meaning.PARSE:
+            return Meaning.PARSE, ""
+        case Meaning.ALLOW_ALL:
+            return Meaning.ALLOW_ALL, f"there is none ({answer.status}), so everything may be asked (RFC 9309)"
+        case Meaning.UNREACHABLE:
+            told = f"the server answered {answer.status}, so nothing of this origin may be asked until robots.txt can be had (RFC 9309)"
+            return Meaning.UNREACHABLE, told
+
+
+def _told(report: Report) -> Iterator[str]:
+    yield f"{report.url}: {'may' if report.allowed else 'must not'} be asked by {report.agent}: {report.because}"
+    answered = f"{report.error}: {report.detail}" if report.status is None else f"{report.status}, {report.size:,} bytes"
+    yield f"  {report.robots_url} ({answered})"
+    yield from (f"  by redirect: {target}" for target in report.redirects)
+    if report.crawl_delay_s is not None:
+        yield f"  Crawl-delay {report.crawl_delay_s:g} s; weft waits {report.delay_s:g} s between requests to {site_of(report.url)}"
+    yield from (f"  sitemap {url}" for url in report.sitemaps)
+    width = len(str(len(report.lines)))
+    for line in report.lines[:-1] if report.lines and not report.lines[-1].text else report.lines:
+        mark = "*" if line.applies else " "
+        note = f"   <- {line.note}" if line.note else ""
+        yield f"{mark} {line.line:>{width}}  {line.text}{note}"
+    if report.lines:
+        yield "  (* counts for weft)"

@@ -1,0 +1,96 @@
+"""weft show: one stored page."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+
+from weft.derive.body import Answer, answer_of, body_of
+from weft.derive.nearest import nearest_urls
+from weft.derive.read import Page, StoredCrawl
+from weft.errors import WeftError
+from weft.safe import shown, shown_text
+
+
+def run(args: argparse.Namespace) -> int:
+    with StoredCrawl(args.folder) as crawl:
+        page_id = crawl.page_id(args.url)
+        page = crawl.page(args.url) if page_id is not None else None
+        if page_id is None or page is None:
+            raise WeftError(_not_known(crawl, args.url))
+        answer = answer_of(crawl, page_id)
+        if not (args.headers or args.body or args.text):
+            print("\n".join(shown(line) for line in _summary(page, answer)))
+            return 0
+        if answer is None:
+            raise WeftError(f"{page.url} was never asked: weft why {crawl.folder.path} {page.url}")
+        if args.headers:
+            _print_headers(answer)
+        elif args.body:
+            _print_body(body_of(crawl, answer), answer)
+        else:
+            _print_text(body_of(crawl, answer), answer)
+    return 0
+
+
+def _not_known(crawl: StoredCrawl, url: str) -> str:
+    near = nearest_urls(crawl, url)
+    like = f"; like it are: {', '.join(near)}" if near else ""
+    return f"{url} is no page of the crawl in {crawl.folder.path}{like}"
+
+
+def _print_headers(answer: Answer) -> None:
+    if answer.head is None:
+        raise WeftError(f"{answer.url} never answered: {answer.cause}{f' ({answer.detail})' if answer.detail else ''}")
+    if sys.stdout.isatty():
+        print(shown_text(answer.head).rstrip("\n"))
+    else:
+        sys.stdout.buffer.write(answer.head.encode("latin-1", "replace"))
+
+
+def _print_body(body: bytes, answer: Answer) -> None:
+    if not sys.stdout.isatty():
+        sys.stdout.buffer.write(body)
+        return
+    from weft.parse.content import charset_of, decode, sniff_encoding
+
+    content_type = next(iter(answer.header_values("content-type")), None)
+    if b"\0" in body[:65_536] and not body.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise WeftError(f"the body of {answer.url} is no text ({content_type}, {len(body):,} bytes): send it to a file with > FILE")
+    print(shown_text(decode(body, sniff_encoding(body, charset_of(content_type)))))
+
+
+def _print_text(body: bytes, answer: Answer) -> None:
+    from weft.parse.text import visible_text
+
+    text = visible_text(body, next(iter(answer.header_values("content-type")), None))
+    if sys.stdout.isatty():
+        print(shown_text(text))
+    else:
+        sys.stdout.buffer.write(text.encode("utf-8", "replace") + (b"" if text.endswith("\n") else b"\n"))
+
+
+def _summary(page: Page, answer: Answer | None) -> Iterator[str]:
+    outcome = str(page.status) if page.status is not None else page.error or page.reason or "not asked yet"
+    yield page.url
+    yield f"  {'state':<12}{page.state or 'refused'}, {outcome}{f' ({answer.detail})' if answer and answer.detail else ''}"
+    shown_fields = {
+        "title": page.title, "type": _kind(page), "language": page.language, "description": page.description,
+        "size": f"{page.size:,} bytes ({page.size_wire:,} received)" if page.size is not None and page.size_wire is not None else None,
+        "fetched": page.fetched_at and f"{page.fetched_at} in {page.response_ms} ms from {page.ip}, HTTP/{page.http_version}",
+        "modified": page.last_modified, "redirect to": page.redirect_to, "canonical": page.canonical, "duplicate of": page.duplicate_of,
+        "found on": page.found_on, "depth": str(page.depth),
+        "links": f"{page.out_links:,}, {page.external_links:,} of them to other sites" if page.status is not None else None,
+        "says": ", ".join(word for word in ("noindex", "nofollow") if getattr(page, word)) or None,
+        "key": page.key if page.key != page.url else None,
+        "stored": f"warc/{answer.file} at {answer.offset}" if answer is not None and answer.file is not None else None,
+    }  # fmt: skip
+    for name, text in shown_fields.items():
+        if text:
+            yield f"  {name:<12}{text}"
+
+
+def _kind(page: Page) -> str | None:
+    cut = ", cut at --max-size" if page.truncated else ""
+    return f"{page.type}{f', {page.encoding}' if page.encoding else ''}{cut}" if page.type else None

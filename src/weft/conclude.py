@@ -1,0 +1,140 @@
+"""What an answer means for its page: the Visit that is stored, how the lease ends, and when it is tried again.
+
+Pure but for the parser's mark: a page that takes the whole process down is known by it at the resume.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from email.utils import parsedate_to_datetime
+
+import msgspec
+import xxhash
+
+from weft.errors import POLICIES, Cause
+from weft.records import Failure, Fetched, Lease, Link, LinkKind, Parsed, Visit
+from weft.spec import Limits
+from weft.url import resolve
+
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+SLOW_DOWN = frozenset({429, 503})
+PASSING_STATUSES = frozenset({408, 429, 502, 503, 504})
+SLOW_FIRST_S = 1.0
+SLOW_MAX_S = 300.0
+SAME_URL_REDIRECTS = 3
+
+ParsePage = Callable[[Fetched, str], Parsed]
+
+
+class Concluded(msgspec.Struct):
+    """One lease, ended: everything the next tick has to store."""
+
+    lease: Lease
+    visit: Visit
+    answer: Fetched | Failure
+    state: str  # C or E, were it not tried again
+    links: Sequence[Link] = ()
+    retry_s: float | None = None
+    again_at: str | None = None
+    rest_s: float = 0.0  # how long the whole site rests
+    slow: bool = False  # 429 or 503
+    condemns: Cause | None = None
+    stored_2xx: bool = False
+    duplicate_body: bool = False
+
+
+def conclude_failure(lease: Lease, failure: Failure, visit_id: int, limits: Limits) -> Concluded:
+    """A lease that got no answer. The one table of policies decides what follows."""
+    policy = POLICIES[failure.cause]
+    visit = Visit(
+        id=visit_id, page=lease.page or None, url=0, purpose=lease.purpose, attempt=lease.attempt,
+        started_ms=failure.started_ms or int(time.time() * 1000), response_ms=failure.response_ms, cause=failure.cause.value,
+        detail=failure.detail[:1000] or None, ip=failure.ip or None,
+    )  # fmt: skip
+    done = Concluded(lease=lease, visit=visit, answer=failure, state="E")
+    if policy.retried and lease.attempt <= limits.retries:
+        delay_s = policy.first_delay_s * policy.growth ** (lease.attempt - 1)
+        done.retry_s = max(delay_s, failure.retry_after_s or 0.0)
+        done.rest_s = done.retry_s if policy.condemns_origin else 0.0
+    elif policy.condemns_origin:
+        done.condemns = failure.cause
+    return done
+
+
+def conclude_answer(lease: Lease, answer: Fetched, visit_id: int, limits: Limits, parse: ParsePage, slow_answers: int) -> Concluded:
+    """A lease that was answered, with any status."""
+    status = answer.status
+    success = 200 <= status < 300
+    visit = Visit(
+        id=visit_id, page=lease.page, url=0, purpose=lease.purpose, attempt=lease.attempt, started_ms=answer.started_ms,
+        response_ms=answer.response_ms, status=status, truncated=answer.truncated, size=len(answer.body), size_wire=len(answer.wire),
+        ip=answer.ip, http_version=answer.http_version, etag=answer.header("etag"), headers=answer.head.decode("latin-1"),
+        detail=answer.note or None,
+    )  # fmt: skip
+    done = Concluded(lease=lease, visit=visit, answer=answer, state="C")
+    if success and answer.body:
+        visit.hash = signed(xxhash.xxh3_64_intdigest(answer.body))
+    if status in REDIRECTS:
+        _redirect(done, lease, answer)
+    elif answer.body or success:
+        _parsed(done, parse(answer, lease.url), success)
+    done.stored_2xx = success
+    if status in PASSING_STATUSES:
+        _passing(done, lease, answer, limits, slow_answers)
+    return done
+
+
+def signed(value: int) -> int:
+    """An unsigned 64-bit number as SQLite keeps it."""
+    return value - (1 << 64) if value >> 63 else value
+
+
+def _parsed(done: Concluded, parsed: Parsed, success: bool) -> None:
+    visit = done.visit
+    visit.type, visit.encoding, visit.language = parsed.type or None, parsed.encoding, parsed.language
+    visit.title, visit.description, visit.canonical = parsed.title, parsed.description, parsed.canonical
+    visit.noindex, visit.nofollow = parsed.noindex, parsed.nofollow
+    if parsed.problem:
+        visit.detail = "; ".join(filter(None, (visit.detail, parsed.problem)))[:1000]
+    if success:  # the links of an error page are no links of the site
+        done.links = parsed.links
+        visit.out_links = len(parsed.links)
+
+
+def _redirect(done: Concluded, lease: Lease, answer: Fetched) -> None:
+    location = answer.header("location")
+    target = resolve(lease.url, location.strip()) if location is not None and location.strip() else None
+    if target is None:
+        done.visit.detail = "redirect without a usable Location"
+        return
+    url, _, fragment = target.partition("#")
+    done.visit.redirect_to = url[:8192]
+    done.links = [Link(url, LinkKind.REDIRECT.value, "", "", fragment)]
+    done.visit.out_links = 1
+    if url == lease.url and answer.header("set-cookie") is not None and lease.hops < SAME_URL_REDIRECTS:
+        done.again_at = url  # a site that sets a cookie and sends everybody back to the same address
+
+
+def _passing(done: Concluded, lease: Lease, answer: Fetched, limits: Limits, slow_answers: int) -> None:
+    asked_s = retry_after_s(answer.header("retry-after"), answer.started_ms)
+    if answer.status in SLOW_DOWN:
+        done.slow = True
+        done.rest_s = asked_s if asked_s is not None else min(SLOW_FIRST_S * 2**slow_answers, SLOW_MAX_S)
+    if lease.attempt <= limits.retries:
+        policy = POLICIES[Cause.READ_TIMEOUT]
+        done.retry_s = max(asked_s or 0.0, done.rest_s, policy.first_delay_s * policy.growth ** (lease.attempt - 1))
+
+
+def retry_after_s(value: str | None, now_ms: int) -> float | None:
+    """Seconds asked for by a Retry-After header; None where it is missing or nonsense."""
+    if not value:
+        return None
+    text = value.strip()
+    if text.isascii() and text.isdigit():
+        return min(float(text[:12]), 86_400.0)
+    try:
+        seconds = parsedate_to_datetime(text).timestamp() - now_ms / 1000
+    except (ValueError, OverflowError, TypeError, IndexError):
+        return None
+    return min(max(seconds, 0.0), 86_400.0)

@@ -1,0 +1,97 @@
+"""One stored answer: its head from the database, its body from the archive, content encodings taken off."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from weft.derive.read import StoredCrawl
+from weft.errors import WeftError
+
+_FOLD = re.compile(r"\r?\n[ \t]+")
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest attempt at a page, and where it lies."""
+
+    visit: int
+    url: str
+    status: int | None
+    cause: str | None
+    detail: str | None
+    head: str | None  # as received; Latin-1 gives the bytes back
+    size: int | None
+    hash: int | None
+    digest: str | None
+    revisit: bool
+    file: str | None
+    offset: int | None
+    length: int | None
+
+    def header_values(self, name: str) -> list[str]:
+        """All values of a header, its name in lower case."""
+        lines = _FOLD.sub(" ", self.head or "").splitlines()[1:]
+        pairs = (line.partition(":") for line in lines)
+        return [value.strip() for key, _, value in pairs if key.strip().lower() == name]
+
+
+def answer_of(crawl: StoredCrawl, page: int) -> Answer | None:
+    """The newest answer of a page, or its newest failure where it never answered; None where it was never asked."""
+    db = crawl.connection
+    visit = db.execute("SELECT visit FROM page WHERE id = ?", (page,)).fetchone()
+    row = None
+    if visit is not None and visit[0] is not None:
+        row = db.execute(f"{_ANSWER} WHERE v.id = ?", visit).fetchone()
+        if row is not None and row[2] is None:  # the last attempt failed; an earlier one may have been answered
+            earlier = f"{_ANSWER} WHERE v.page = ? AND v.purpose = 0 AND v.status IS NOT NULL ORDER BY v.id DESC LIMIT 1"
+            row = db.execute(earlier, (page,)).fetchone() or row
+    return None if row is None else _answer(row)
+
+
+def original_of(crawl: StoredCrawl, answer: Answer) -> Answer:
+    """The answer whose record holds the payload: the same one, or for a revisit record the one it names by digest."""
+    if not answer.revisit:
+        return answer
+    row = crawl.connection.execute(
+        f"{_ANSWER} WHERE v.hash = ? AND v.digest = ? AND v.revisit = 0 AND v.warc IS NOT NULL ORDER BY v.id LIMIT 1",
+        (answer.hash, answer.digest),
+    ).fetchone()
+    if row is None:
+        raise WeftError(f"the body of {answer.url} was stored once, with an earlier answer, and that is gone from the archive")
+    return _answer(row)
+
+
+def body_of(crawl: StoredCrawl, answer: Answer) -> bytes:
+    """The body as weft read it: decoded, cut at the same bound. ``WeftError`` says why it cannot be had."""
+    if answer.status is None:
+        raise WeftError(f"{answer.url} never answered: {answer.cause}{f' ({answer.detail})' if answer.detail else ''}")
+    stored = original_of(crawl, answer)
+    if stored.file is None or stored.offset is None:
+        raise WeftError(_no_body(crawl, answer))
+    from weft.fetch.decode import decode_body
+    from weft.store.warc import read_record
+
+    record = read_record(crawl.folder.warc / stored.file, stored.offset, stored.length)
+    size = answer.size if answer.size is not None else len(record.body)
+    return decode_body(record.body, answer.header_values("content-encoding"), size).body
+
+
+def _no_body(crawl: StoredCrawl, answer: Answer) -> str:
+    if not crawl.spec.keep.archive:
+        return f"the crawl in {crawl.folder.path} keeps no bodies (--no-archive): only --headers and the summary of {answer.url} are there"
+    return f"the body of {answer.url} is gone from the archive (weft check {crawl.folder.path} tells more)"
+
+
+def _answer(row: tuple[object, ...]) -> Answer:
+    fields = dict(zip(_FIELDS, row, strict=True))
+    return msgspec.convert({**fields, "revisit": bool(fields["revisit"])}, Answer)
+
+
+_FIELDS = (
+    "visit", "url", "status", "cause", "detail", "head", "size", "hash", "digest", "revisit", "file", "offset", "length",
+)  # fmt: skip
+_ANSWER = """
+SELECT v.id, u.text, v.status, v.cause, v.detail, v.headers, v.size, v.hash, v.digest, v.revisit, w.file, v.warc_offset, v.warc_length
+FROM visit v JOIN url u ON u.id = v.url LEFT JOIN warc w ON w.id = v.warc
+"""

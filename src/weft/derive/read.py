@@ -1,0 +1,453 @@
+"""Reading a stored crawl: its pages, links and numbers, as streams that never grow with the crawl.
+
+Readers work in short statements, up to the largest visit at their start, so that a running crawl can go on
+writing and what is read is one consistent state.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from array import array
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from weft.db import explain, open_reader
+from weft.errors import Cause, FolderError, SpecError, WeftError
+from weft.folder import Folder
+from weft.records import LinkKind, Purpose
+from weft.spec import CrawlSpec
+from weft.store.schema import VERSION
+from weft.store.sql import iso_of_ms
+from weft.url import DEFAULT_RULES, Normalizer, parse, site_of
+
+_CHUNK = 1_000
+_PACKS_AT_ONCE = 200
+_REPRESENTATIVES = 100_000
+_NAMES_KEPT = 100_000
+_KINDS = {kind.value: kind.label for kind in LinkKind}
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """One URL of a crawl, as `weft pages` shows it. URLs, texts and numbers are None where there are none."""
+
+    url: str
+    key: str
+    state: str | None
+    reason: str | None
+    status: int | None
+    error: str | None
+    truncated: bool
+    type: str | None
+    encoding: str | None
+    language: str | None
+    title: str | None
+    description: str | None
+    canonical: str | None
+    found_on: str | None
+    redirect_to: str | None
+    duplicate_of: str | None
+    size: int | None
+    size_wire: int | None
+    hash: str | None
+    depth: int
+    attempts: int
+    out_links: int
+    external_links: int
+    in_links: int
+    fetched_at: str | None
+    last_modified: str | None
+    server_date: str | None
+    response_ms: int | None
+    ip: str | None
+    http_version: str | None
+    noindex: bool
+    nofollow: bool
+    warc_file: str | None
+    warc_offset: int | None
+
+
+class LinkRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One link, as `weft links` shows it. The anchor of a link of a sitemap is the date of change given there."""
+
+    source: str
+    target: str
+    target_key: str
+    kind: str
+    anchor: str
+    rel: str
+    fragment: str
+    internal: bool
+    followed: bool
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a crawl is, as `weft status --json` shows it."""
+
+    state: str  # running, stopped, done
+    stop_reason: str | None
+    known: int
+    refused: int
+    waiting: int
+    running: int
+    completed: int
+    errors: int
+    pages: int
+    links: int
+    items: int
+    hosts: int
+    bytes: int
+    elapsed_s: float
+    pages_per_s: float
+    bugs: int
+    started_at: str | None
+    ended_at: str | None
+    version: str | None
+    folder: str
+
+
+class PackedLink(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A link as the table ``link_pack`` keeps it; ``target`` is the id of a URL."""
+
+    target: int
+    kind: int
+    offered: int
+    anchor: str = ""
+    rel: str = ""
+    fragment: str = ""
+
+
+class _Target(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Just the target of a packed link: what stands behind it is skipped, not read."""
+
+    target: int
+
+
+class Place(NamedTuple):
+    """Where a URL is known: the id of its text, and of its page (None: it was never a page of the crawl)."""
+
+    url: int
+    page: int | None
+    by_key: bool  # known by another spelling only
+
+
+class _Name(NamedTuple):
+    text: str
+    key: str
+    page: int | None
+    admitted: bool
+
+
+class StoredCrawl:
+    """A crawl on disk, running or not. Use as a context manager, or close it.
+
+    Leaving it by an error of SQLite raises ``FolderError`` instead, which says in a sentence what is damaged.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.folder = Folder(Path(path))
+        self.folder.require()
+        if self.folder.db.stat().st_size == 0:
+            raise FolderError(self._not_begun())
+        self._db = open_reader(self.folder.db, VERSION)
+        try:
+            begun = self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'page'").fetchone()
+        except sqlite3.Error as error:
+            self.close()
+            raise FolderError(explain(error, self.folder.db)) from error
+        if begun is None:
+            self.close()
+            raise FolderError(self._not_begun())
+
+    def _not_begun(self) -> str:
+        if self.folder.spec.is_file():
+            return f"the crawl in {self.folder.path} has not begun: start it with `weft resume {self.folder.path}`"
+        return f"{self.folder.path} holds no crawl ({self.folder.db.name} is empty)"
+
+    def __enter__(self) -> StoredCrawl:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self.close()
+        if isinstance(error, sqlite3.Error):
+            raise FolderError(explain(error, self.folder.db)) from error
+
+    def close(self) -> None:
+        self._db.close()
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The read-only connection, for queries of one's own."""
+        return self._db
+
+    @cached_property
+    def spec(self) -> CrawlSpec:
+        """The specification as it ran, without secrets; ``SpecError`` where crawl.toml is gone or damaged."""
+        from weft.options import read_spec
+
+        return read_spec(self.folder.spec)
+
+    @cached_property
+    def normalizer(self) -> Normalizer:
+        """The rules under which URLs of this crawl are one page; the default ones where crawl.toml cannot be read."""
+        try:
+            urls = self.spec.urls
+        except (SpecError, OSError):
+            return Normalizer(DEFAULT_RULES)
+        return Normalizer((urls.normalize or DEFAULT_RULES) + (("drop-query",) if urls.drop_query else ()))
+
+    # ---- numbers ---------------------------------------------------------------------------------------------
+
+    def status(self) -> Status:
+        counters = dict(self._db.execute("SELECT name, value FROM counter").fetchall())
+        runs = self._db.execute("SELECT started_ms, ended_ms, stop_reason, version, active_ms FROM run ORDER BY id")
+        rows = runs.fetchall()
+        started, ended, reason, version, _ = rows[-1] if rows else (None, None, None, None, 0)
+        elapsed_s = sum(row[4] for row in rows) / 1000
+        names = (
+            "known", "refused", "waiting", "running", "completed", "errors", "pages", "links", "items", "hosts", "bytes", "bugs",
+        )  # fmt: skip
+        numbers = {name: counters.get(name, 0) for name in names}
+        if self.folder.is_running():
+            state, reason = "running", None
+        elif rows and ended is None:
+            state, reason = "stopped", "killed"
+        elif reason == "min-depth" or (reason in ("done", "failed") and not numbers["waiting"]):
+            state = "done"
+        else:  # also a crawl that was done and was given more URLs since
+            state = "stopped"
+        if state != "running":  # what a killed run held waits again
+            numbers["waiting"] += numbers["running"]
+            numbers["running"] = 0
+        return Status(
+            state=state, stop_reason=reason, elapsed_s=round(elapsed_s, 3),
+            pages_per_s=round(numbers["pages"] / elapsed_s, 2) if elapsed_s else 0.0, started_at=iso_of_ms(started),
+            ended_at=iso_of_ms(ended), version=version, folder=str(self.folder.path), **numbers,
+        )  # fmt: skip
+
+    # ---- pages -----------------------------------------------------------------------------------------------
+
+    def pages(self, *, everything: bool = False) -> Iterator[Page]:
+        """Every URL that was tried, in the order they were found; ``everything``: every URL known."""
+        newest = self._scalar("SELECT coalesce(max(id), 0) FROM visit")
+        in_links = self._in_links(newest)
+        warcs = dict(self._db.execute("SELECT id, file FROM warc").fetchall())
+        representatives: dict[int, tuple[int, str]] = {}
+        last = 0
+        while rows := self._db.execute(_PAGES, {"newest": newest, "after": last, "most": _CHUNK}).fetchall():
+            last = rows[-1][0]
+            for row in rows:
+                if everything or row[-1] is not None or (row[2] == "E" and row[4] != Cause.ROBOTS_DISALLOWED.value):
+                    count = in_links[row[0]] if row[0] < len(in_links) else 0
+                    yield self._page(row, newest, count, warcs, representatives)
+
+    def page(self, url: str) -> Page | None:
+        """One page by its URL, in any spelling of it; None if it is not known. In-links are not counted."""
+        page = self.page_id(url)
+        if page is None:
+            return None
+        newest = self._scalar("SELECT coalesce(max(id), 0) FROM visit")
+        row = self._db.execute(_PAGES, {"newest": newest, "after": page - 1, "most": 1}).fetchone()
+        if row is None or row[0] != page:
+            return None
+        warcs = dict(self._db.execute("SELECT id, file FROM warc").fetchall())
+        return self._page(row, newest, 0, warcs, {})
+
+    def _page(
+        self, row: tuple[Any, ...], newest: int, in_links: int, warcs: dict[int, str], representatives: dict[int, tuple[int, str]]
+    ) -> Page:  # fmt: skip
+        (
+            page, visited, state, reason, page_cause, depth, attempts, key, own, asked, found_on, status, cause, truncated,
+            media, encoding, language, title, description, canonical, redirect_to, size, size_wire, body_hash, out_links,
+            external_links, started_ms, last_modified, server_date, response_ms, ip, http_version, noindex, nofollow, warc,
+            warc_offset, _,
+        ) = row  # fmt: skip
+        if visited is not None and visited > newest:  # it was visited since we began: then it waited
+            state = "W"
+        duplicate_of = None
+        if body_hash is not None:
+            duplicate_of = self._representative(page, body_hash, representatives)
+        return Page(
+            url=asked or own, key=key or own, state=state, reason=reason, status=None if state == "E" else status,
+            error=None if state == "C" else page_cause or cause, truncated=bool(truncated), type=media, encoding=encoding,
+            language=language, title=title, description=description, canonical=canonical, found_on=found_on,
+            redirect_to=redirect_to, duplicate_of=duplicate_of, size=size, size_wire=size_wire,
+            hash=None if body_hash is None else f"{body_hash & (1 << 64) - 1:016x}", depth=depth, attempts=attempts,
+            out_links=out_links or 0, external_links=external_links or 0, in_links=in_links, fetched_at=iso_of_ms(started_ms),
+            last_modified=last_modified, server_date=server_date, response_ms=response_ms, ip=ip, http_version=http_version,
+            noindex=bool(noindex), nofollow=bool(nofollow), warc_file=warcs.get(warc), warc_offset=warc_offset,
+        )  # fmt: skip
+
+    def _representative(self, page: int, body_hash: int, known: dict[int, tuple[int, str]]) -> str | None:
+        """The page that stands for all with this body: the least by (depth, key). None for that page itself."""
+        found = known.get(body_hash)
+        if found is None:
+            row = self._db.execute(_REPRESENTATIVE, (body_hash,)).fetchone()
+            if len(known) >= _REPRESENTATIVES:
+                known.clear()
+            found = known[body_hash] = (row[0], row[1]) if row is not None else (page, "")
+        return None if found[0] == page else found[1]
+
+    def _in_links(self, newest: int) -> array[int]:
+        """For each page id, how many links lead to it: four bytes a URL, whatever the number of links."""
+        counts = array("I", bytes(4 * (self._scalar("SELECT coalesce(max(id), 0) FROM url") + 1)))
+        size = len(counts)
+        for _, visit, _, links in self._packs(newest):
+            try:
+                targets = _decode_targets(links)
+            except msgspec.DecodeError as error:
+                raise FolderError(self._damaged_links(visit)) from error
+            for link in targets:
+                if link.target < size:
+                    counts[link.target] += 1
+        for alias, page in self._aliases():
+            if alias < size and 0 < page < size:
+                counts[page] += counts[alias]
+        return counts
+
+    def _aliases(self) -> Iterator[tuple[int, int]]:
+        last = 0
+        query = "SELECT id, page FROM url WHERE id > ? AND page > 0 ORDER BY id LIMIT ?"
+        while rows := self._db.execute(query, (last, _CHUNK)).fetchall():
+            last = rows[-1][0]
+            yield from rows
+
+    # ---- one URL ---------------------------------------------------------------------------------------------
+
+    def find(self, url: str) -> Place | None:
+        """Where a URL is known, by its own text or, failing that, by its key; None if it never was. Two look-ups."""
+        text = parse(url) or url
+        row = self._db.execute(_BY_TEXT, (self._hash(text), text)).fetchone()
+        if row is not None:
+            return Place(row[0], row[1] or None, False)
+        key = self.normalizer.key(text)
+        row = self._db.execute("SELECT page, page FROM seen_key WHERE hash = ?", (self._hash(key),)).fetchone()
+        if row is None and key != text:
+            row = self._db.execute(_BY_TEXT, (self._hash(key), key)).fetchone()
+        return None if row is None else Place(row[0], row[1] or None, True)
+
+    def page_id(self, url: str) -> int | None:
+        """The id of the page that a URL belongs to; None where it is not known as a page."""
+        place = self.find(url)
+        return None if place is None else place.page
+
+    @cached_property
+    def _hash_seed(self) -> int:
+        return self._scalar("SELECT value FROM meta WHERE name = 'hash_seed'")
+
+    def _hash(self, text: str) -> int:
+        """The seen-set's own hash of a text."""
+        import xxhash
+
+        value = xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"), self._hash_seed)
+        return value - (1 << 64) if value >> 63 else value
+
+    # ---- links -----------------------------------------------------------------------------------------------
+
+    def links(self, *, source: str | None = None, target: str | None = None) -> Iterator[LinkRow]:
+        """Every link of every page, page by page in the order of their visits; of one page, or to one page."""
+        from_page, to_page = self._named(source), self._named(target)
+        newest = self._scalar("SELECT coalesce(max(id), 0) FROM visit")
+        names: dict[int, _Name] = {}
+        for source_url, visit, _, pack in self._packs(newest, from_page):
+            links = self._decoded(pack, visit)
+            if len(names) > _NAMES_KEPT:
+                names.clear()
+            self._learn_names(names, {link.target for link in links})
+            site = site_of(source_url)
+            for link in links:
+                name = names.get(link.target)
+                if name is None or link.kind not in _KINDS:
+                    raise FolderError(self._damaged_links(visit))
+                if to_page is not None and name.page != to_page:
+                    continue
+                yield LinkRow(
+                    source=source_url, target=name.text, target_key=name.key, kind=_KINDS[link.kind], anchor=link.anchor,
+                    rel=link.rel, fragment=link.fragment,
+                    internal=name.text.startswith(("http://", "https://")) and site_of(name.text) == site,
+                    followed=bool(link.offered and name.admitted),
+                )  # fmt: skip
+
+    def packed_links(self, visit: int) -> list[PackedLink]:
+        """The links that a visit found, as they are stored."""
+        row = self._db.execute("SELECT links FROM link_pack WHERE visit = ?", (visit,)).fetchone()
+        return [] if row is None else self._decoded(row[0], visit)
+
+    def _named(self, url: str | None) -> int | None:
+        if url is None:
+            return None
+        page = self.page_id(url)
+        if page is None:
+            raise WeftError(f"{url} is no page known in {self.folder.path} (weft why {self.folder.path} URL tells more)")
+        return page
+
+    def _packs(self, newest: int, page: int | None = None) -> Iterator[tuple[str, int, int | None, str]]:
+        """(url, visit, page, packed links) of the newest visit of every page, and of sitemaps."""
+        last = 0
+        query = _PACKS if page is None else _PACK_OF_PAGE
+        values = {"newest": newest, "page": page, "most": _PACKS_AT_ONCE}
+        while rows := self._db.execute(query, {**values, "after": last}).fetchall():
+            last = rows[-1][1]
+            yield from rows
+
+    def _decoded(self, links: str, visit: int) -> list[PackedLink]:
+        try:
+            return _decode_links(links)
+        except msgspec.DecodeError as error:
+            raise FolderError(self._damaged_links(visit)) from error
+
+    def _damaged_links(self, visit: int) -> str:
+        return f"{self.folder.db} is damaged: the links of visit {visit} cannot be read (weft check {self.folder.path} tells more)"
+
+    def _learn_names(self, names: dict[int, _Name], ids: set[int]) -> None:
+        """Adds for each URL id that is new: its text, its key, its page, and whether that was admitted."""
+        unknown = [number for number in ids if number not in names]
+        if unknown:
+            rows = self._db.execute(_NAMES, (msgspec.json.encode(sorted(unknown)).decode(),))
+            names.update((row[0], _Name(row[1], row[2], row[3], row[4] is not None)) for row in rows)
+
+    def _scalar(self, query: str) -> int:
+        row = self._db.execute(query).fetchone()
+        if row is None or not isinstance(row[0], int):
+            raise FolderError(f"{self.folder.db} is damaged: {query!r} finds nothing")
+        return row[0]
+
+
+_decode_links = msgspec.json.Decoder(list[PackedLink]).decode
+_decode_targets = msgspec.json.Decoder(list[_Target]).decode
+
+# The visit that counts is the page's newest, or, where that came after we began, its newest before.
+_COUNTS = f"""CASE WHEN p.visit <= :newest THEN p.visit WHEN p.visit IS NOT NULL THEN
+    (SELECT max(w.id) FROM visit w WHERE w.page = p.id AND w.id <= :newest AND w.purpose = {Purpose.PAGE.value}) END"""
+_PAGES = f"""
+SELECT p.id, p.visit, p.state, p.reason, p.cause, p.depth, p.attempts, p.key, o.text, u.text, f.text, v.status, v.cause, v.truncated,
+       v.type, v.encoding, v.language, v.title, v.description, v.canonical, v.redirect_to, v.size, v.size_wire,
+       CASE WHEN v.status BETWEEN 200 AND 299 THEN v.hash END, v.out_links, v.external_links, v.started_ms,
+       v.last_modified, v.server_date, v.response_ms, v.ip, v.http_version, v.noindex, v.nofollow, v.warc, v.warc_offset, v.id
+FROM page p JOIN url o ON o.id = p.id LEFT JOIN url u ON u.id = p.url
+     LEFT JOIN visit v ON v.id = {_COUNTS} LEFT JOIN visit fv ON fv.id = p.found_in LEFT JOIN url f ON f.id = fv.url
+WHERE p.id > :after ORDER BY p.id LIMIT :most
+"""
+_REPRESENTATIVE = """
+SELECT p.id, u.text FROM visit v JOIN page p ON p.id = v.page AND p.visit = v.id JOIN url o ON o.id = p.id
+     JOIN url u ON u.id = coalesce(p.url, p.id)
+WHERE v.hash = ? AND v.status BETWEEN 200 AND 299 ORDER BY p.depth, coalesce(p.key, o.text) LIMIT 1
+"""
+_BY_TEXT = "SELECT u.id, coalesce(u.page, u.id) FROM seen s JOIN url u ON u.id = s.url WHERE s.hash = ? AND u.text = ?"
+_PACKS = f"""
+SELECT u.text, l.visit, v.page, l.links FROM link_pack l JOIN visit v ON v.id = l.visit JOIN url u ON u.id = v.url
+WHERE l.visit > :after AND l.visit <= :newest
+      AND (v.purpose = {Purpose.SITEMAP.value} OR (SELECT {_COUNTS} FROM page p WHERE p.id = v.page) = v.id)
+ORDER BY l.visit LIMIT :most
+"""
+_PACK_OF_PAGE = """
+SELECT u.text, l.visit, v.page, l.links FROM page p JOIN link_pack l ON l.visit = p.visit JOIN visit v ON v.id = l.visit
+     JOIN url u ON u.id = v.url WHERE p.id = :page AND l.visit > :after
+"""
+_NAMES = """
+SELECT t.id, t.text, coalesce(p.key, o.text, t.text), nullif(coalesce(t.page, t.id), 0), p.state FROM json_each(?) j
+     JOIN url t ON t.id = j.value LEFT JOIN page p ON p.id = coalesce(t.page, t.id) LEFT JOIN url o ON o.id = p.id
+"""

@@ -1,0 +1,222 @@
+"""Rows as jsonl, csv, parquet or a table, a bounded number of them in memory at a time.
+
+A file appears under its name only when it is whole; an older file of that name is replaced at that moment and not
+before. jsonl and csv are valid UTF-8 whatever the web sent; csv holds no formulas, a table no control characters.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import sys
+import types
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain, islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from weft.errors import SpecError
+from weft.folder import Folder
+from weft.safe import cell, shown
+
+if TYPE_CHECKING:
+    import pyarrow
+
+FORMATS = ("jsonl", "csv", "parquet", "table")
+_SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+_BATCH = 1_000
+_ROW_GROUP = 20_000
+_LEAST_WIDTH = 8
+
+Row = TypeVar("Row", bound=msgspec.Struct)
+
+
+class Column(NamedTuple):
+    """A column of the table on a terminal. ``width`` 0: it shares what the others leave.
+
+    ``fields`` are tried in turn, and the first that is not None is shown.
+    """
+
+    name: str
+    fields: tuple[str, ...]
+    width: int = 0
+    right: bool = False
+
+
+def format_of(asked: str | None, file: str | None) -> str:
+    """The form of the output: as asked; else by the file's name; else a table on a terminal, jsonl elsewhere."""
+    if asked is not None:
+        return asked
+    if file is not None:
+        return _SUFFIXES.get(Path(file).suffix.lower(), "jsonl")
+    return "table" if sys.stdout.isatty() else "jsonl"
+
+
+def write_rows(
+    rows: Iterable[Row], kind: type[Row], columns: Sequence[Column], *, asked: str | None, file: str | None, folder: Folder
+) -> None:  # fmt: skip
+    """Writes all rows to the file, or to the standard output; ``SpecError`` where that cannot be."""
+    form = format_of(asked, file)
+    if form == "parquet":
+        _need_pyarrow()
+        if file is None and sys.stdout.isatty():
+            raise SpecError("parquet is no text: write it to a file with -o FILE")
+    with _output(file, folder) as out:
+        match form:
+            case "jsonl":
+                _write_jsonl(rows, out)
+            case "csv":
+                _write_csv(rows, kind, out)
+            case "parquet":
+                _write_parquet(rows, kind, out)
+            case _:
+                _write_table(rows, columns, out, bold=file is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
+
+
+def _batches(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
+    iterator = iter(rows)
+    while batch := list(islice(iterator, size)):
+        yield batch
+
+
+# ---- where it goes ---------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _output(file: str | None, folder: Folder) -> Iterator[IO[bytes]]:
+    """A stream of bytes: the standard output, or a file that gets its name at the end, if all went well."""
+    if file is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    path = Path(file)
+    _refuse_target(path, folder)
+    if path.exists() and not path.is_file():  # a device or a pipe: there is nothing to rename
+        with path.open("wb") as stream:
+            yield stream
+        return
+    path = path.resolve()  # a symbolic link stays one
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        stream = part.open("wb")
+    except OSError as error:
+        raise SpecError(f"{path} cannot be written: {error.strerror}") from error
+    try:
+        with stream:
+            yield stream
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def _refuse_target(path: Path, folder: Folder) -> None:
+    if path.is_dir():
+        raise SpecError(f"{path} is a folder: name a file")
+    if not path.parent.is_dir():
+        raise SpecError(f"{path} cannot be written: there is no folder {path.parent}")
+    real, home = path.resolve(), folder.path.resolve()
+    own = {folder.spec, folder.db, folder.stop, home / "lock", home / "parsing", home / "crawl.db-wal", home / "crawl.db-shm"}
+    inside = real.parent in {home / name for name in ("warc", "logs", "index", "added")}
+    if inside or real in {path.resolve() for path in own}:
+        raise SpecError(f"{path} belongs to the crawl itself: name another file")
+
+
+# ---- the forms -------------------------------------------------------------------------------------------------
+
+
+def _write_jsonl(rows: Iterable[Row], out: IO[bytes]) -> None:
+    encode = msgspec.json.Encoder().encode_lines
+    for batch in _batches(rows, _BATCH):
+        out.write(encode(batch))
+
+
+def _write_csv(rows: Iterable[Row], kind: type[Row], out: IO[bytes]) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(kind.__struct_fields__)
+    for batch in chain([[]], _batches(rows, _BATCH)):
+        writer.writerows([[cell(value) for value in msgspec.structs.astuple(row)] for row in batch])
+        out.write(text.getvalue().encode("utf-8"))
+        text.seek(0)
+        text.truncate()
+
+
+def _need_pyarrow() -> None:
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        raise SpecError("--format parquet needs pyarrow, which is not installed: pip install 'weft[parquet]'") from None
+
+
+def _write_parquet(rows: Iterable[Row], kind: type[Row], out: IO[bytes]) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    schema = _schema(kind)
+    with parquet.ParquetWriter(out, schema, compression="zstd") as writer:
+        for batch in _batches(rows, _ROW_GROUP):
+            values = zip(*map(msgspec.structs.astuple, batch), strict=True)
+            columns = [pyarrow.array(column, field.type) for column, field in zip(values, schema, strict=True)]
+            writer.write_batch(pyarrow.record_batch(columns, schema=schema), row_group_size=_ROW_GROUP)
+
+
+def _schema(kind: type[Row]) -> pyarrow.Schema:
+    import pyarrow
+
+    plain = {str: pyarrow.string(), int: pyarrow.int64(), bool: pyarrow.bool_(), float: pyarrow.float64()}
+    fields = []
+    for name, annotation in get_type_hints(kind).items():
+        members: tuple[Any, ...] = get_args(annotation) if get_origin(annotation) is types.UnionType else (annotation,)
+        base = next(member for member in members if member is not types.NoneType)
+        fields.append(pyarrow.field(name, plain[base], nullable=types.NoneType in members))
+    return pyarrow.schema(fields)
+
+
+# ---- the table -------------------------------------------------------------------------------------------------
+
+
+def _write_table(rows: Iterable[Row], columns: Sequence[Column], out: IO[bytes], *, bold: bool) -> None:
+    import shutil
+
+    widths = _widths(columns, shutil.get_terminal_size().columns)
+    heading = _line([column.name for column in columns], columns, widths)
+    out.write((f"\x1b[1m{heading}\x1b[0m\n" if bold else f"{heading}\n").encode())
+    for batch in _batches(rows, 100):
+        lines = [_line([_shown_cell(row, column) for column in columns], columns, widths) for row in batch]
+        out.write("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
+        out.flush()
+
+
+def _widths(columns: Sequence[Column], width: int) -> list[int]:
+    fixed = sum(column.width for column in columns) + 2 * (len(columns) - 1)
+    sharing = sum(not column.width for column in columns)
+    share = max(_LEAST_WIDTH, (width - fixed) // max(1, sharing))
+    return [column.width or share for column in columns]
+
+
+def _shown_cell(row: Row, column: Column) -> str:
+    values = (getattr(row, field) for field in column.fields)
+    value: object = next((value for value in values if value is not None), "")
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    return shown(str(value)[:2_000])
+
+
+def _line(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> str:
+    """One line, its cells cut or filled to their widths as a terminal measures them."""
+    from rich.cells import cell_len, set_cell_size
+
+    fitted = []
+    for text, column, width in zip(cells, columns, widths, strict=True):
+        length = cell_len(text)
+        if length > width:
+            fitted.append(set_cell_size(text, width - 1) + "\u2026")
+        else:
+            filling = " " * (width - length)
+            fitted.append(filling + text if column.right else text + filling)
+    return "  ".join(fitted).rstrip()

@@ -1,0 +1,430 @@
+"""The loop: take, fetch, conclude, store, settle. It reads in one sitting; the parts are handed in.
+
+The tick is the unit of everything: at most a second (one page with ``--workers 1``), it ends in WARC bytes
+flushed and one transaction with the visits, their links, the states, and the offsets of the WARC files.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol, assert_never
+
+import msgspec
+
+from weft.conclude import REDIRECTS, Concluded, conclude_answer, conclude_failure
+from weft.errors import POLICIES, BugError, Cause
+from weft.fetch.site import AskAgain, Learnt
+from weft.frontier.sql import Settled
+from weft.records import Failure, Fetched, Lease, Parsed, Purpose
+from weft.url import host_of, origin_of, site_of
+
+if TYPE_CHECKING:
+    from weft.assemble import Parts
+    from weft.frontier.polite import Site
+
+TICK_S = 1.0
+ANSWERS_A_TURN = 16
+SLOW_ANSWERS_MAX = 16
+WAIT_FOR_MORE_S = 1.0
+
+
+class StopReason(msgspec.Struct, frozen=True):
+    """Why a run ended, in the word that ``weft status`` shows, and the exit code that goes with it."""
+
+    name: str
+    exit_code: int
+
+
+DONE = StopReason("done", 0)
+MAX_PAGES = StopReason("max-pages", 0)
+MAX_TIME = StopReason("max-time", 0)
+MIN_DEPTH = StopReason("min-depth", 0)
+WAITING = StopReason("waiting", 3)
+STOPPED = StopReason("stopped", 3)
+FAILED = StopReason("failed", 1)
+
+
+class Observer(Protocol):
+    """Is told of every tick after it is committed; must be quick."""
+
+    def ticked(self, visits: list[Concluded], crawl: Crawl) -> None: ...
+
+
+class Crawl:
+    """One run over one folder. ``run`` returns why it ended; what it did is in the store."""
+
+    def __init__(self, parts: Parts, observers: list[Observer]) -> None:
+        self.parts = parts
+        self._observers = observers
+        self._limits = parts.spec.limits
+        self._batch: list[Concluded] = []
+        self._sitemap_entries: list[tuple[Concluded, list[tuple[str, str]]]] = []
+        self._batch_hashes: set[int] = set()
+        self._bugs: list[tuple[int, str, str]] = []
+        self._wake = asyncio.Event()
+        self._stop: StopReason | None = None
+        self._started = parts.clock.seconds()
+        self._last_tick = self._started
+        self._ending = False
+        self.held_back: Callable[[], bool] = _never
+
+    # ---- from outside ----------------------------------------------------------------------------------------
+
+    def stop(self, reason: StopReason = STOPPED) -> None:
+        """Takes no more; what is under way may finish within the grace time. A second call ends at once."""
+        self._ending = self._stop is not None
+        self._stop = self._stop or reason
+        self._wake.set()
+
+    def wake(self) -> None:
+        """Something outside changed: a reader has caught up."""
+        self._wake.set()
+
+    @property
+    def elapsed_s(self) -> float:
+        return self.parts.clock.seconds() - self._started
+
+    @property
+    def stopping(self) -> bool:
+        return self._stop is not None
+
+    # ---- the loop --------------------------------------------------------------------------------------------
+
+    async def run(self) -> StopReason:
+        self.parts.fetcher.on_finished = self._wake.set
+        while self._stop is None:
+            progressed = self._turn()
+            if self._tick_due(progressed):
+                self.tick()
+                self._read_the_outside()
+                progressed = True
+            if self._stop is None:
+                self._stop = self._end()
+            if self._stop is None:
+                await self._rest(progressed)
+        await self._finish()
+        return self._stop
+
+    def _turn(self) -> bool:
+        """Concludes a few answers, then fills the free slots, so that the network never waits for the parser."""
+        finished = self.parts.fetcher.finished
+        concluded = 0
+        while finished and concluded < ANSWERS_A_TURN:
+            lease, answer = finished.popleft()
+            self._conclude(lease, answer)
+            concluded += 1
+        taken = self._take() if self._stop is None else 0
+        return bool(concluded or taken)
+
+    def _take(self) -> int:
+        free = 0 if self.held_back() else self.parts.free_slots()
+        if self._limits.max_pages is not None:
+            under_way = len(self.parts.frontier.hands) - len(self._batch)
+            stored = self.parts.store.totals["pages"] + sum(done.stored_2xx for done in self._batch)
+            free = min(free, self._limits.max_pages - stored - max(under_way, 0))
+        if free <= 0:
+            return 0
+        leases = self.parts.frontier.take(free)
+        for lease in leases:
+            self._start(lease)
+        while self.parts.frontier.unresolved:
+            self._resolve(self.parts.frontier.unresolved.popleft())
+        return len(leases)
+
+    def _start(self, lease: Lease) -> None:
+        addresses = self.parts.resolver.cached(host_of(lease.url))
+        match addresses:
+            case Failure():
+                self._conclude(lease, addresses)
+            case None:  # it was dropped from the cache since the lease was given
+                self._conclude(lease, Failure(Cause.DNS_FAILED, "the address was lost before it was used"))
+            case _:
+                self.parts.fetcher.start(lease, addresses)
+
+    def _resolve(self, site: Site) -> None:
+        def resolved(_host: str, _outcome: tuple[str, ...] | Failure) -> None:
+            self.parts.frontier.addressed(site)
+            self._wake.set()
+
+        self.parts.resolver.request(site.host, resolved)
+
+    def _tick_due(self, progressed: bool) -> bool:
+        if not (self._batch or self.parts.frontier.refused_in_take):
+            return self.parts.clock.seconds() - self._last_tick >= TICK_S
+        if self.parts.spec.politeness.workers == 1 or self.parts.clock.seconds() - self._last_tick >= TICK_S:
+            return True
+        # nothing else can be taken until the links of this batch are admitted
+        return not progressed and not self.parts.frontier.has_ready_work()
+
+    def _end(self) -> StopReason | None:
+        """Why the crawl is over, or None."""
+        frontier, fetcher = self.parts.frontier, self.parts.fetcher
+        if self._limits.max_time_s is not None and self.elapsed_s >= self._limits.max_time_s:
+            return MAX_TIME
+        busy = fetcher.running or fetcher.finished or self._batch or frontier.refused_in_take or frontier.resolving
+        if busy:
+            return None
+        if self._limits.max_pages is not None and self.parts.store.totals["pages"] >= self._limits.max_pages:
+            return MAX_PAGES
+        if frontier.rests_long(self.parts.spec.politeness.max_wait_s) is not None:
+            return WAITING
+        if frontier.wait_s() is not None or frontier.has_work():
+            return None
+        if self._limits.wait:
+            return None
+        return MIN_DEPTH if frontier.counts["waiting"] else DONE
+
+    async def _rest(self, progressed: bool) -> None:
+        """Lets the network go on; sleeps until an answer, a site's turn, or the tick."""
+        if progressed or self.parts.fetcher.finished:
+            await asyncio.sleep(0)
+            return
+        wait_s = self.parts.frontier.wait_s()
+        tick_s = max(0.0, self._last_tick + TICK_S - self.parts.clock.seconds())
+        self._wake.clear()
+        try:
+            async with asyncio.timeout(min(tick_s, wait_s if wait_s is not None else TICK_S) + 0.001):
+                await self._wake.wait()
+        except TimeoutError:
+            pass
+
+    async def _finish(self) -> None:
+        """Lets what is under way end within the grace time, returns the rest to the queue, ticks for the last time."""
+        deadline = self.parts.clock.seconds() + self._limits.grace_s
+        fetcher = self.parts.fetcher
+        while (fetcher.running or fetcher.finished) and not self._ending:
+            self._turn()
+            left_s = deadline - self.parts.clock.seconds()
+            if left_s <= 0:
+                break
+            if not fetcher.finished:
+                self._wake.clear()
+                try:
+                    async with asyncio.timeout(left_s):
+                        await self._wake.wait()
+                except TimeoutError:
+                    break
+        returned = fetcher.cancel_all()
+        for lease in returned:
+            self.parts.frontier.freed(lease)
+        self.parts.frontier.give_back(lease.page for lease in returned if lease.purpose is Purpose.PAGE)
+        self.tick()
+
+    # ---- conclude --------------------------------------------------------------------------------------------
+
+    def _conclude(self, lease: Lease, answer: Fetched | Failure) -> None:
+        """One answer, to everything the tick has to store. A bug met on one hostile page is a record, not the end."""
+        frontier, parts = self.parts.frontier, self.parts
+        frontier.freed(lease)
+        visit_id = parts.store.next_visit()
+        try:
+            match answer:
+                case Failure():
+                    done = conclude_failure(lease, answer, visit_id, self._limits)
+                case Fetched():
+                    slow = frontier.site(lease.site).slow_answers
+                    parse = parts.parse if lease.purpose is Purpose.PAGE else _not_parsed
+                    done = conclude_answer(lease, answer, visit_id, self._limits, parse, slow)
+                    if parts.jar is not None:
+                        parts.jar.store(lease.url, answer.header_values("set-cookie"), answer.started_ms / 1000)
+                case _:
+                    assert_never(answer)
+        except Exception:  # the border to the parser: whatever a page does to it must not end the crawl
+            self._bugs.append((parts.clock.epoch_ms(), lease.url, traceback.format_exc()))
+            done = conclude_failure(lease, Failure(Cause.BUG, traceback.format_exc(limit=-1)[-500:]), visit_id, self._limits)
+        self._slow_down(done)
+        match lease.purpose:
+            case Purpose.PAGE:
+                self._page(done)
+            case Purpose.ROBOTS:
+                self._robots(done)
+            case Purpose.SITEMAP:
+                self._sitemap(done)
+            case _:
+                assert_never(lease.purpose)
+        parts.archive.keep(lease, done.visit, answer, done.duplicate_body)
+        self._batch.append(done)
+
+    def _slow_down(self, done: Concluded) -> None:
+        site = self.parts.frontier.site(done.lease.site)
+        if done.slow:
+            site.slow_answers = min(site.slow_answers + 1, SLOW_ANSWERS_MAX)
+        elif done.state == "C":
+            site.slow_answers = site.failures = 0
+        elif done.visit.cause is not None and POLICIES[Cause(done.visit.cause)].condemns_origin:
+            site.failures += 1 if POLICIES[Cause(done.visit.cause)].retried else self._limits.retries + 1
+        if done.rest_s:
+            self.parts.frontier.schedule.rest(site, done.rest_s, self.parts.clock.seconds())
+
+    def _page(self, done: Concluded) -> None:
+        lease, visit, frontier = done.lease, done.visit, self.parts.frontier
+        if done.links and visit.status in REDIRECTS:
+            self._own_key_redirect(done)
+            if lease.depth == 0:  # a seed may lead to its real host: example.org to www.example.org
+                self.parts.judge.seed_redirects_to(done.links[0].target)
+        if done.condemns is not None and frontier.site(lease.site).failures > self._limits.retries:
+            self.parts.rules.give_up(origin_of(lease.url), lease.site, done.condemns)
+        if visit.hash is not None:
+            done.duplicate_body = visit.hash in self._batch_hashes or self.parts.store.body_is_known(visit.hash)
+            self._batch_hashes.add(visit.hash)
+            self.parts.judge.fetched(lease.url, lease.site, done.duplicate_body)
+
+    def _own_key_redirect(self, done: Concluded) -> None:
+        """`/a` to `/a/` with the slash rule on: the same page, asked again at the other URL."""
+        target, lease = done.links[0].target, done.lease
+        key = self.parts.normalizer.key
+        if target != lease.url and target.startswith("http") and lease.hops < self._limits.max_redirects and key(target) == key(lease.url):
+            done.again_at = target
+
+    def _robots(self, done: Concluded) -> None:
+        parts, lease = self.parts, done.lease
+        site_id = parts.rules.waiting_site(lease.origin)
+        match parts.rules.answered(lease, done.answer, lambda url: parts.frontier.site_id(site_of(url))):
+            case AskAgain(lease=again, rest_s=rest_s):
+                site = parts.frontier.site(again.site)
+                parts.frontier.schedule.rest(site, rest_s, parts.clock.seconds())
+                parts.frontier.errand(site.name, again, first=True)
+            case Learnt() as learnt:
+                parts.frontier.set_delay(site_id, learnt.delay_s)
+                if learnt.cause is None:
+                    self._find_sitemaps(learnt, site_id)
+                parts.frontier.release(site_id)
+
+    def _find_sitemaps(self, learnt: Learnt, site_id: int) -> None:
+        if self.parts.spec.scope.sitemaps == "no":
+            return
+        for url in learnt.sitemaps or (f"{learnt.origin}/sitemap.xml",):
+            self._queue_sitemap(url, site_id, None)
+
+    def _queue_sitemap(self, url: str, asking_site: int, parent: int | None) -> None:
+        """A sitemap is read where it belongs to the crawl: on the site that names it, or inside the scope."""
+        parts = self.parts
+        site_id = parts.frontier.site_id(site_of(url))
+        if (site_id != asking_site and not parts.judge.covers(url)) or not parts.rules.allows(url):
+            return
+        lease = parts.sitemaps.add(url, site_id, parent)
+        if lease is not None:
+            parts.frontier.errand(site_of(url), lease)
+
+    def _sitemap(self, done: Concluded) -> None:
+        parts, lease, answer = self.parts, done.lease, done.answer
+        if isinstance(answer, Failure) or done.retry_s is not None:
+            if done.retry_s is not None:
+                again = msgspec.structs.replace(lease, attempt=lease.attempt + 1)
+                parts.frontier.errand(site_of(lease.url), again)
+            else:
+                parts.sitemaps.end(lease, done.visit.cause, 0)
+            return
+        if done.visit.redirect_to is not None:
+            parts.sitemaps.end(lease, None, 0)
+            self._queue_sitemap(done.visit.redirect_to, lease.site, lease.page)
+            done.links = ()
+            return
+        entries: list[tuple[str, str]] = []
+        if 200 <= answer.status < 300:
+            found = parts.parse_sitemap(answer.body, lease.url, answer.header("content-type"))
+            entries = [(entry.url, entry.lastmod or "") for entry in found.entries]
+            for child in found.children:
+                self._queue_sitemap(child.url, lease.site, lease.page)
+            done.visit.type = "application/xml" if found.kind in ("urlset", "index") else done.visit.type
+            done.visit.detail = found.problem or None
+        parts.sitemaps.end(lease, None, len(entries))
+        if entries:
+            self._sitemap_entries.append((done, entries))
+
+    # ---- the tick --------------------------------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """WARC bytes out, then one transaction. After it a kill loses nothing of this batch."""
+        parts, frontier, store = self.parts, self.parts.frontier, self.parts.store
+        batch, self._batch = self._batch, []
+        entries, self._sitemap_entries = self._sitemap_entries, []
+        self._batch_hashes = set()
+        parts.archive.flush()
+        with parts.database.transaction():
+            frontier.settle(_settled(done) for done in batch if done.lease.purpose is Purpose.PAGE)
+            packs = self._offer(batch)
+            for done, found in entries:
+                frontier.prefetch(url for url, _ in found)
+                packs.append((done.visit.id, frontier.offer_sitemap(done.visit.id, found)))
+                done.visit.out_links = len(found)
+            for url, source in frontier.later_seeds:
+                frontier.seed(url, source)
+            frontier.later_seeds.clear()
+            for done in batch:
+                done.visit.url = done.visit.url or frontier.name(done.lease.url)
+            store.totals["pages"] += sum(done.stored_2xx and done.lease.purpose is Purpose.PAGE for done in batch)
+            store.totals["links"] += sum(len(links) for _, links in packs)
+            store.totals["bytes"] += sum(done.visit.size_wire or 0 for done in batch)
+            for bug in self._bugs:
+                store.bug(*bug)
+            store.write([done.visit for done in batch], packs, parts.archive.positions())
+            frontier.offer_again()
+            parts.sitemaps.flush(frontier.name)
+            parts.rules.flush()
+            frontier.flush()
+            parts.keep_small_state(self.elapsed_s)
+        frontier.committed()
+        self._bugs.clear()
+        self._last_tick = parts.clock.seconds()
+        for observer in self._observers:
+            observer.ticked(batch, self)
+        if store.totals["bugs"] > self._limits.max_bugs:
+            raise BugError(f"more than {self._limits.max_bugs} pages met a bug in weft; `weft status` names the folder to report")
+
+    def _offer(self, batch: list[Concluded]) -> list[tuple[int, list[list[int | str]]]]:
+        frontier = self.parts.frontier
+        frontier.prefetch(link.target for done in batch for link in done.links)
+        packs = []
+        for done in batch:
+            if done.lease.purpose is not Purpose.PAGE:
+                continue
+            hand = frontier.hands[done.lease.page]
+            done.visit.url = frontier.name(done.lease.url)
+            packed, found = frontier.offer(hand, done.visit.id, done.links, done.visit.nofollow)
+            done.visit.external_links = found.external
+            if packed:
+                packs.append((done.visit.id, packed))
+            if done.links:
+                self.parts.judge.linked(done.lease.url, done.lease.site, hand.depth, found.new, found.known)
+        return packs
+
+    def _read_the_outside(self) -> None:
+        """Once a tick: the stop file, URLs that `weft add` left, memory."""
+        folder = self.parts.folder
+        if folder.stop.exists():
+            folder.stop.unlink(missing_ok=True)
+            self.stop()
+        for path, urls in folder.take_added():
+            self.add_seeds(urls, "weft add")
+            path.unlink(missing_ok=True)
+        self.parts.watch_memory()
+
+    def add_seeds(self, urls: list[str], source: str) -> int:
+        """Gives the crawl more start addresses, at once and for good; how many were new."""
+        frontier = self.parts.frontier
+        with self.parts.database.transaction():
+            for url in urls:
+                self.parts.judge.add_seed(url)
+            new = sum(frontier.seed(url, source) for url in urls)
+            frontier.flush()
+        frontier.committed()
+        return new
+
+
+def _settled(done: Concluded) -> Settled:
+    return Settled(
+        lease=done.lease, state=done.state, visit=done.visit.id, cause=Cause(done.visit.cause) if done.visit.cause else None,
+        stored_2xx=done.stored_2xx, retry_s=done.retry_s, again_at=done.again_at,
+    )  # fmt: skip
+
+
+def _never() -> bool:
+    return False
+
+
+def _not_parsed(answer: Fetched, _url: str) -> Parsed:
+    """robots.txt and sitemaps are read by their own parsers."""
+    return Parsed(type=(answer.header("content-type") or "").partition(";")[0].strip().lower())
