@@ -1,0 +1,308 @@
+"""Fixtures of the whole suite: real servers on loopback, the command line as a user runs it, and no leaks."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import nginx
+import pytest
+from web import Authority, NameServer, Site
+
+ROOT = Path(__file__).resolve().parent.parent
+GOLDEN = ROOT / "tests" / "golden"
+LEAK_WAIT_S = float(os.environ.get("LEAK_WAIT_S", "3"))
+"""How long a thread, process or socket may take to end after its test."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write golden files anew instead of comparing")
+
+
+# --- leaks
+
+_LONG_LIVED: set[int] = set()
+"""Processes that belong to the session and not to one test."""
+
+
+def _children() -> set[int]:
+    """The process ids of our children, from /proc; empty where there is none."""
+    found: set[int] = set()
+    for task in Path("/proc/self/task").glob("*/children"):
+        try:
+            found.update(int(pid) for pid in task.read_text().split())
+        except OSError:
+            continue  # the thread ended while we looked
+    return found - _LONG_LIVED
+
+
+def _sockets() -> set[str]:
+    found = set()
+    for handle in Path("/proc/self/fd").glob("*"):
+        try:
+            place = str(handle.readlink())
+        except OSError:
+            continue
+        if place.startswith("socket:"):
+            found.add(place)
+    return found
+
+
+@pytest.fixture(autouse=True)
+def no_leaks() -> Iterator[None]:
+    """Fails a test that leaves a thread, a child process or an open socket behind."""
+    threads, children, sockets = set(threading.enumerate()), _children(), _sockets()
+    yield
+    left: list[str] = []
+    deadline = time.monotonic() + LEAK_WAIT_S
+    while time.monotonic() < deadline:
+        left = [f"thread {thread.name}" for thread in set(threading.enumerate()) - threads if thread.is_alive()]
+        left += [f"process {pid}" for pid in _children() - children]
+        left += sorted(_sockets() - sockets)
+        if not left:
+            return
+        time.sleep(0.02)
+    pytest.fail(f"left behind: {', '.join(left)}")
+
+
+# --- servers
+
+
+@pytest.fixture
+def site(no_leaks: None) -> Iterator[Site]:
+    """A web server on loopback that serves what the test tells it to."""
+    with Site() as running:
+        yield running
+    assert not running.faults, f"the test server itself failed: {running.faults!r}"
+
+
+@pytest.fixture
+def sites(no_leaks: None) -> Iterator[Callable[..., Site]]:
+    """Makes further sites, on other addresses and ports; all are closed at the end."""
+    running: list[Site] = []
+
+    def make(address: str = "127.0.0.1", host: str | None = None) -> Site:
+        running.append(Site(address, host=host).start())
+        return running[-1]
+
+    yield make
+    for one in running:
+        one.close()
+    faults = [fault for one in running for fault in one.faults]
+    assert not faults, f"the test server itself failed: {faults!r}"
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    """A certificate authority for tests; its ``certificate`` is what `--ca` takes."""
+    if not Authority.available():
+        pytest.skip("the openssl command is not installed")
+    return Authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture
+def tls_site(authority: Authority, no_leaks: None) -> Iterator[Callable[[str], Site]]:
+    """Makes running HTTPS sites of the kinds in `web.TLS_KINDS`."""
+    running: list[Site] = []
+
+    def make(kind: str = "good", host: str = "secure.test") -> Site:
+        running.append(authority.site(kind, host).start())
+        return running[-1]
+
+    yield make
+    for one in running:
+        one.close()
+
+
+@pytest.fixture
+def names(no_leaks: None) -> Iterator[NameServer]:
+    """A DNS server on loopback."""
+    with NameServer() as running:
+        yield running
+
+
+@pytest.fixture
+def invented(no_leaks: None) -> Iterator[Callable[..., object]]:
+    """Makes invented webs and serves them: ``invented(seed, hosts, pages)`` gives a `weft.demo.server.Served`."""
+    from contextlib import ExitStack
+
+    from weft.demo.invented import InventedWeb
+    from weft.demo.server import Served, serve_invented
+
+    with ExitStack() as running:
+
+        def make(seed: int = 1, hosts: int = 3, pages: int = 60, *, record: bool = True, **settings: object) -> Served:
+            web = InventedWeb(seed, hosts, pages, **settings)  # type: ignore[arg-type]
+            return running.enter_context(serve_invented(web, record=record))
+
+        yield make
+
+
+@pytest.fixture(scope="session")
+def nginx_docs() -> Iterator[Callable[[str], nginx.Nginx]]:
+    """Gives the nginx that serves the pages of a Debian package; it runs until the end of the session."""
+    running: dict[str, nginx.Nginx] = {}
+
+    def serve(package: str) -> nginx.Nginx:
+        if package not in running:
+            if nginx.program() is None:
+                pytest.skip("nginx is not installed")
+            place = nginx.DOCUMENTATION[package]
+            if not Path(place.folder).is_dir():
+                pytest.skip(f"the Debian package {package} is not installed")
+            running[package] = nginx.Nginx(place.folder).start()
+            pid = running[package].pid
+            assert pid is not None
+            _LONG_LIVED.add(pid)
+        return running[package]
+
+    yield serve
+    for one in running.values():
+        one.stop()
+
+
+@pytest.fixture
+def nginx_folder(no_leaks: None) -> Iterator[Callable[..., nginx.Nginx]]:
+    """Serves any folder by nginx: ``nginx_folder(path)`` or ``nginx_folder({"a.test": path})``."""
+    running: list[nginx.Nginx] = []
+
+    def serve(folders: Path | Mapping[str, Path | str], *, gzip: bool = False) -> nginx.Nginx:
+        if nginx.program() is None:
+            pytest.skip("nginx is not installed")
+        running.append(nginx.Nginx(folders, gzip=gzip).start())
+        return running[-1]
+
+    yield serve
+    for one in running:
+        one.stop()
+
+
+# --- the command line
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a command ended."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+class Weft:
+    """Runs ``weft`` as a user does: in a process of its own, from a folder of its own.
+
+    Called, it waits for the end; `start` leaves the process running, for signals and kills. Nothing outlives the test.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.environment = {name: value for name, value in os.environ.items() if not name.upper().endswith("_PROXY")}
+        self.environment |= {
+            "PYTHONPATH": str(ROOT / "src"),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "NO_COLOR": "1",
+            "COLUMNS": "160",
+        }
+        self._running: list[subprocess.Popen[bytes]] = []
+
+    def __call__(
+        self,
+        *arguments: str | Path,
+        timeout: float = 60.0,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        stdin: bytes | None = None,
+    ) -> Run:
+        process = self.start(
+            *arguments, cwd=cwd, env=env, stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE
+        )
+        try:
+            stdout, stderr = process.communicate(stdin, timeout)
+        except subprocess.TimeoutExpired:
+            self.kill(process)
+            stdout, stderr = process.communicate()
+            pytest.fail(
+                f"weft {' '.join(map(str, arguments))} did not end within {timeout} s\n"
+                f"stdout: {_tail(stdout)}\nstderr: {_tail(stderr)}"
+            )
+        return Run(process.returncode, stdout.decode(errors="replace"), stderr.decode(errors="replace"))
+
+    def start(
+        self,
+        *arguments: str | Path,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        stdin: int = subprocess.DEVNULL,
+        stdout: int = subprocess.PIPE,
+        stderr: int = subprocess.PIPE,
+    ) -> subprocess.Popen[bytes]:
+        """A running ``weft``, at the head of a process group of its own."""
+        process = subprocess.Popen(
+            [sys.executable, "-m", "weft", *map(str, arguments)],
+            cwd=cwd or self.folder,
+            env={**self.environment, **(env or {})},
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=True,
+        )
+        self._running.append(process)
+        return process
+
+    def kill(self, process: subprocess.Popen[bytes]) -> None:
+        """SIGKILL for the process and all it started."""
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return
+
+    def close(self) -> None:
+        for process in self._running:
+            if process.poll() is None:
+                self.kill(process)
+            process.wait(10)
+            for pipe in (process.stdin, process.stdout, process.stderr):
+                if pipe is not None:
+                    pipe.close()
+
+
+def _tail(text: bytes) -> str:
+    return text[-4_000:].decode(errors="replace")
+
+
+@pytest.fixture
+def weft(tmp_path: Path, no_leaks: None) -> Iterator[Weft]:
+    """Runs the command line: ``weft("crawl", site.url, "-o", "out", timeout=30).code``."""
+    runner = Weft(tmp_path)
+    yield runner
+    runner.close()
+
+
+# --- golden files
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str | bytes], None]:
+    """Compares with a file of tests/golden, or writes it with ``--update-golden``."""
+    update = bool(request.config.getoption("--update-golden"))
+
+    def compare(name: str, actual: str | bytes) -> None:
+        content = actual.encode() if isinstance(actual, str) else actual
+        place = GOLDEN / name
+        if update:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
+            return
+        if not place.is_file():
+            pytest.fail(f"there is no golden file {name}; write it with --update-golden")
+        assert content == place.read_bytes(), f"differs from tests/golden/{name}"
+
+    return compare

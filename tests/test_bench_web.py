@@ -1,0 +1,728 @@
+"""The bench is tested before it judges: servers do on the wire what they say, and the answer key is exact.
+
+Issue 3, section 11; STYLE section 7.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import http.client
+import re
+import socket
+import ssl
+import struct
+import subprocess
+import sys
+import time
+import tracemalloc
+import xml.etree.ElementTree as ElementTree
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urljoin, urlsplit
+
+import nginx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from web import ANSWER, MISBEHAVIOURS, POISON, TLS_KINDS, Authority, NameServer, Response, Site, gzip_bomb_pieces
+
+from weft.demo.invented import FAMILIES, MAIL_FORMS, InventedWeb
+from weft.demo.server import Served, serve_invented
+from weft.errors import Cause
+
+TESTS = Path(__file__).resolve().parent
+
+
+def ask(url: str, *, total_s: float = 5.0, limit_b: int = 300_000) -> bytes:
+    """What a server sends to one GET, until it closes, the time is over, or it has sent enough."""
+    parts = urlsplit(url)
+    target = parts.path + (f"?{parts.query}" if parts.query else "")
+    received, deadline = b"", time.monotonic() + total_s
+    with socket.create_connection((parts.hostname or "", parts.port or 80), timeout=total_s) as line:
+        try:
+            line.sendall(f"GET {target} HTTP/1.1\r\nHost: {parts.netloc}\r\nConnection: close\r\n\r\n".encode())
+            while len(received) < limit_b and (left := deadline - time.monotonic()) > 0:
+                line.settimeout(left)
+                if not (piece := line.recv(65_536)):
+                    break
+                received += piece
+        except OSError:
+            pass
+    return received
+
+
+def get(
+    site: Site, path: str, *, host: str | None = None, method: str = "GET", **headers: str
+) -> tuple[int, bytes, dict[str, str]]:
+    """Status, body and headers by a client we did not write."""
+    line = http.client.HTTPConnection("127.0.0.1", site.port, timeout=5)
+    try:
+        line.request(method, path, headers={"Host": host or f"127.0.0.1:{site.port}", **headers})
+        answer = line.getresponse()
+        return answer.status, answer.read(), {name.lower(): value for name, value in answer.getheaders()}
+    finally:
+        line.close()
+
+
+# --- Site
+
+
+def test_pages_links_redirects_files_and_robots(site: Site) -> None:
+    site.page("/", links=["/a", ("/b?x=1&y=2", "b & c")])
+    site.redirect("/old", "/a", 301)
+    site.file("/x.png", b"\x89PNG", "image/png")
+    site.robots("User-agent: *\nDisallow: /no\n")
+    status, body, headers = get(site, "/")
+    assert (status, headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert b"<title>/</title>" in body and b'<a href="/b?x=1&amp;y=2">b &amp; c</a>' in body
+    assert get(site, "/old")[0] == 301 and get(site, "/old")[2]["location"] == "/a"
+    assert get(site, "/x.png")[1:] == (b"\x89PNG", get(site, "/x.png")[2])
+    assert b"Disallow: /no" in get(site, "/robots.txt")[1]
+    assert get(site, "/nowhere")[0] == 404
+
+
+def test_keep_alive_serves_many_requests_on_one_line(site: Site) -> None:
+    for name in "abc":
+        site.page(f"/{name}")
+    line = http.client.HTTPConnection("127.0.0.1", site.port, timeout=5)
+    for name in "abc":
+        line.request("GET", f"/{name}")
+        assert f"<title>/{name}</title>".encode() in line.getresponse().read()
+    line.close()
+    assert [request.connection for request in site.requests] == [1, 1, 1]
+    assert site.paths() == ["/a", "/b", "/c"] and len(site.gaps()) == 2 and min(site.gaps()) >= 0
+
+
+def test_hosts_are_told_apart_by_name(site: Site) -> None:
+    site.page("/", title="everyone")
+    site.page("/", title="only a", host="a.test")
+    assert b"only a" in get(site, "/", host=f"A.test:{site.port}")[1]
+    assert b"everyone" in get(site, "/", host="b.test")[1]
+    assert [request.host for request in site.requests] == ["a.test", "b.test"]
+    assert site.at("/x", "a.test") == f"http://a.test:{site.port}/x"
+
+
+def test_dynamic_answers_head_and_conditional_requests(site: Site) -> None:
+    """T5 needs servers that honour If-None-Match and If-Modified-Since."""
+    site.serve("/echo/*", lambda request: Response(request.path.encode(), headers={"X-Method": request.method}))
+    site.page("/tagged", headers={"ETag": '"1"', "Last-Modified": "Mon, 01 Jan 2024 00:00:00 GMT"})
+    assert get(site, "/echo/a/b?c")[1] == b"/echo/a/b?c"
+    status, body, headers = get(site, "/echo/x", method="HEAD")
+    assert (status, body, headers["x-method"], headers["content-length"]) == (200, b"", "HEAD", "7")
+    assert get(site, "/tagged", **{"If-None-Match": '"1"'})[0] == 304
+    assert get(site, "/tagged", **{"If-None-Match": '"2"'})[0] == 200
+    assert get(site, "/tagged", **{"If-Modified-Since": "Mon, 01 Jan 2024 00:00:00 GMT"})[0] == 304
+
+
+def test_goes_away_and_comes_back_on_the_same_port(site: Site) -> None:
+    """Issue 3, section 10: a server that goes away and comes back."""
+    site.page("/")
+    port = site.port
+    assert get(site, "/")[0] == 200
+    site.stop()
+    with pytest.raises(ConnectionRefusedError):
+        get(site, "/")
+    site.start()
+    assert site.port == port and get(site, "/")[0] == 200 and len(site.requests) == 2
+
+
+def test_the_log_sees_parallel_requests_and_bad_ones(site: Site) -> None:
+    site.page("/slow", delay_s=0.2)
+    lines = [socket.create_connection(("127.0.0.1", site.port)) for _ in range(3)]
+    for line in lines:
+        line.sendall(b"GET /slow HTTP/1.1\r\nHost: s.test\r\nConnection: close\r\n\r\n")
+    for line in lines:
+        while line.recv(65_536):
+            pass
+        line.close()
+    assert site.parallel_max("s.test") == 3 == site.parallel_max()
+    with socket.create_connection(("127.0.0.1", site.port)) as line:
+        line.sendall(b"GET /x y HTTP/1.1\r\nHost: s.test\r\n\r\n")
+        assert line.recv(100).startswith(b"HTTP/1.1 400")
+    assert site.refused == ["GET /x y HTTP/1.1"]
+
+
+# --- misbehaviour
+
+
+def test_every_expectation_is_a_known_outcome() -> None:
+    known = {cause.value for cause in Cause} | {ANSWER}
+    assert len(MISBEHAVIOURS) >= 60
+    for kind, expected in {**MISBEHAVIOURS, **TLS_KINDS}.items():
+        assert expected.outcomes and expected.outcomes <= known, kind
+        assert expected.why, kind
+
+
+@pytest.mark.parametrize("group", sorted({expected.group for expected in MISBEHAVIOURS.values()}))
+def test_every_kind_can_be_served_and_leaves_the_site_well(site: Site, group: str) -> None:
+    """Each kind is asked once by a plain socket; the site answers well afterwards and had no error of its own."""
+    site.drip_pause_s = 0.05
+    site.page("/after")
+    kinds = [kind for kind, expected in MISBEHAVIOURS.items() if expected.group == group]
+    for number, kind in enumerate(kinds):
+        url = site.misbehave(f"/k{number}", kind)
+        if kind not in ("refused", "backlog_full", "plain_on_https"):
+            slow = MISBEHAVIOURS[kind].timeout or kind == "dies_on_reuse"
+            received = ask(url, total_s=0.15 if slow else 5.0, limit_b=50_000)
+            if MISBEHAVIOURS[kind].outcomes == {ANSWER}:
+                assert received.startswith(b"HTTP/1."), kind
+    assert b"<title>/after</title>" in get(site, "/after")[1]
+
+
+def test_cut_bodies_are_cut_and_long_ones_are_long(site: Site) -> None:
+    head, _, body = ask(site.misbehave("/short", "short_body")).partition(b"\r\n\r\n")
+    assert int(re.search(rb"Content-Length: (\d+)", head)[1]) == len(body) + 50  # type: ignore[index]
+    long = ask(site.misbehave("/long", "long_body_is_answer"))
+    assert long.count(b"HTTP/1.1 200 OK") == 2 and POISON.encode() in long
+    assert ask(site.misbehave("/chunk", "missing_last_chunk"))[-5:] != b"0\r\n\r\n"
+    assert ask(site.misbehave("/gone", "reset_before_answer")) == b""
+
+
+def test_resets_are_resets(site: Site) -> None:
+    url = urlsplit(site.misbehave("/x", "reset_mid_body"))
+    with socket.create_connection((url.hostname or "", url.port or 0), timeout=5) as line:
+        line.sendall(b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n")
+        with pytest.raises(ConnectionResetError):
+            while line.recv(65_536):
+                pass
+
+
+def test_bombs_explode(site: Site) -> None:
+    """Ten megabytes become ten gigabytes; nobody holds them."""
+    head, piece, times = gzip_bomb_pieces()
+    unpack = zlib.decompressobj(31)
+    assert b"<title>bomb</title>" in unpack.decompress(head)
+    assert len(unpack.decompress(piece)) == 1 << 20 and len(unpack.decompress(piece)) == 1 << 20
+    assert times << 20 > 10 * 10**9 and len(piece) * times < 12 * 10**6
+    nested = ask(site.misbehave("/nested", "gzip_bomb_nested")).partition(b"\r\n\r\n")[2]
+    assert len(nested) < 60_000 and zlib.decompressobj(31).decompress(nested, 100).startswith(b"\x1f\x8b")
+
+
+def test_kinds_that_pass_answer_well_in_the_end(site: Site) -> None:
+    """T8, promise 4: Retry-After in seconds and as a date."""
+    url = site.misbehave("/busy", "retry_429_date")
+    first, second = ask(url), ask(url)
+    assert first.startswith(b"HTTP/1.1 429") and re.search(rb"Retry-After: \w{3}, \d\d \w{3} \d{4} .* GMT", first)
+    assert second.startswith(b"HTTP/1.1 200")
+
+
+def test_traps_always_bring_new_pages(site: Site) -> None:
+    """E20: following the last link of each page of a trap never comes to an end."""
+    for kind in (
+        "trap_calendar",
+        "trap_deep_path",
+        "trap_numbers",
+        "trap_session",
+        "trap_random",
+        "trap_growing_query",
+    ):
+        url, seen = site.misbehave(f"/{kind}", kind), set()
+        for _ in range(20):
+            assert url not in seen, kind
+            seen.add(url)
+            links = re.findall(rb'href="([^"]+)"', ask(url))
+            url = urljoin(url, links[-1].decode().replace("&amp;", "&"))
+
+
+def test_a_second_port_for_servers_that_are_bad_from_the_start(site: Site) -> None:
+    url = site.misbehave("/first", "speaks_first")
+    parts = urlsplit(url)
+    assert parts.port != site.port
+    with socket.create_connection(("127.0.0.1", parts.port or 0), timeout=5) as line:
+        assert line.recv(100).startswith(b"HTTP/1.1 200")
+    with pytest.raises(ConnectionRefusedError):
+        ask(site.misbehave("/r", "refused"))
+
+
+def test_a_full_backlog_does_not_accept(site: Site) -> None:
+    parts = urlsplit(site.misbehave("/b", "backlog_full"))
+    with socket.socket() as line:
+        line.settimeout(0.3)
+        with pytest.raises(TimeoutError):
+            line.connect(("127.0.0.1", parts.port or 0))
+
+
+# --- TLS and names
+
+
+@pytest.mark.parametrize("kind", sorted(TLS_KINDS))
+def test_tls_sites_are_what_they_say(authority: Authority, tls_site: Callable[[str], Site], kind: str) -> None:
+    """G11 and section 6: a bad certificate is a cause of its own."""
+    site = tls_site(kind)
+    site.page("/")
+    assert site.url == f"https://secure.test:{site.port}"
+
+    def fetch(context: ssl.SSLContext) -> bytes:
+        raw = socket.create_connection(("127.0.0.1", site.port), timeout=5)
+        with raw, context.wrap_socket(raw, server_hostname="secure.test") as line:
+            line.sendall(b"GET / HTTP/1.1\r\nHost: secure.test\r\nConnection: close\r\n\r\n")
+            return line.recv(65_536)
+
+    trusting = ssl.create_default_context(cafile=str(authority.certificate))
+    if kind == "good":
+        assert b"200 OK" in fetch(trusting)
+    elif kind == "client_certificate":
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            assert fetch(trusting)
+        mine = authority.client()
+        trusting.load_cert_chain(mine.certificate, mine.key)
+        assert b"200 OK" in fetch(trusting)
+        assert authority.bundle(mine).read_text().count("BEGIN") == 2
+    else:
+        with pytest.raises(ssl.SSLCertVerificationError):
+            fetch(trusting)
+
+
+def lookup(server: NameServer, name: str, kind: int = 1) -> tuple[int, list[str]]:
+    """Answer code and addresses of one DNS question."""
+    labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split(".")) + b"\0"
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
+        line.settimeout(0.3)
+        line.sendto(
+            struct.pack("!HHHHHH", 77, 0x100, 1, 0, 0, 0) + labels + struct.pack("!HH", kind, 1),
+            (server.address, server.port),
+        )
+        answer = line.recv(4_096)
+    flags, _, count = struct.unpack_from("!HHH", answer, 2)
+    at, found = 12 + len(labels) + 4, []
+    for _ in range(count if flags & 15 == 0 else 0):
+        at += 2 if answer[at] >= 0xC0 else answer.index(b"\0", at) - at + 1
+        record, _, _, size = struct.unpack_from("!HHIH", answer, at)
+        data = answer[at + 10 : at + 10 + size]
+        at += 10 + size
+        if record == kind:
+            found.append(socket.inet_ntop(socket.AF_INET6 if kind == 28 else socket.AF_INET, data))
+    return flags & 15, found
+
+
+def test_names_move_vanish_and_fail(names: NameServer) -> None:
+    """Promise 7: DNS may change its mind between two questions."""
+    names.add("a.test", "127.0.0.1", "::1")
+    names.add("*.wild.test", "127.0.0.2")
+    names.rotate("rebind.test", ["93.184.216.34"], ["127.0.0.1"])
+    names.alias("alias.test", "a.test")
+    for kind in ("nxdomain", "servfail", "silent", "garbage", "empty"):
+        names.fail(f"{kind}.test", kind)
+    assert lookup(names, "a.test") == (0, ["127.0.0.1"]) and lookup(names, "a.test", 28) == (0, ["::1"])
+    assert lookup(names, "x.y.wild.test") == (0, ["127.0.0.2"])
+    assert [lookup(names, "rebind.test")[1] for _ in range(3)] == [["93.184.216.34"], ["127.0.0.1"], ["127.0.0.1"]]
+    assert lookup(names, "alias.test") == (0, ["127.0.0.1"])
+    assert lookup(names, "nxdomain.test")[0] == 3 == lookup(names, "unknown.test")[0]
+    assert lookup(names, "servfail.test")[0] == 2 and lookup(names, "empty.test") == (0, [])
+    with pytest.raises(TimeoutError):
+        lookup(names, "silent.test")
+    assert ("a.test", "AAAA") in names.queries
+    names.stop()
+    names.start()
+    assert lookup(names, "a.test") == (0, ["127.0.0.1"])
+
+
+# --- the invented web
+
+
+class Reader(HTMLParser):
+    """Links, title and text of a page, by the standard library: a second opinion that shares no code with the key."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        self.url = url
+        self.links: list[tuple[str, str, str, str, str]] = []
+        self.title = ""
+        self.text: list[str] = []
+        self.robots = ""
+        self._open: list[str] = []
+
+    def add(self, href: str, kind: str, rel: str = "") -> None:
+        target, _, fragment = urljoin(self.url, href).partition("#")
+        self.links.append((target, kind, "", rel, fragment))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self._open.append(tag)
+        rel = given.get("rel", "")
+        if tag == "link":
+            self.add(given["href"], {"stylesheet": "style", "canonical": "canonical"}.get(rel, "link"), rel)
+        elif tag == "meta" and given.get("http-equiv") == "refresh":
+            self.add(given["content"].partition("url=")[2], "refresh")
+        elif tag == "meta" and given.get("name") == "robots":
+            self.robots = given["content"]
+        elif tag in ("a", "area"):
+            self.add(given["href"], tag, rel)
+        elif tag in ("img", "script", "iframe", "audio", "embed"):
+            self.add(given["src"], {"img": "image", "audio": "media"}.get(tag, tag))
+        elif tag == "form":
+            self.add(given["action"], "form")
+        if clicked := re.match(r"location\.href='(.*)'", given.get("onclick", "")):
+            self.add(clicked[1], "onclick")
+
+    def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1] == "title":
+            self.title += data
+        if self._open and self._open[-1] == "a":
+            target, kind, anchor, rel, fragment = self.links[-1]
+            self.links[-1] = (target, kind, anchor + data, rel, fragment)
+        self.text.append(data)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open.append("/" + tag)
+
+
+def read(web: InventedWeb, url: str) -> tuple[Reader, str]:
+    answer = web.answer(url)
+    charset = re.search(rb'charset="?([\w-]+)', answer.content_type.encode() + b" " + answer.body[:500])
+    text = answer.body.decode(charset[1].decode() if charset else "utf-8")
+    reader = Reader(url)
+    reader.feed(text)
+    reader.close()
+    return reader, text
+
+
+WEB = InventedWeb(7, hosts=2, pages=500, port=8_080, traps=True)
+ENTRIES = list(WEB.entries())
+
+
+def test_the_key_agrees_with_the_answers() -> None:
+    """Status, type, title, language, noindex and nofollow of every address."""
+    assert len({entry.url for entry in ENTRIES}) == len(ENTRIES)
+    for entry in ENTRIES:
+        answer = WEB.answer(entry.url)
+        assert (answer.status, answer.content_type.partition(";")[0]) == (entry.status, entry.type), entry
+        assert WEB.entry(entry.url) == entry
+        if entry.type == "text/html":
+            reader, text = read(WEB, entry.url)
+            assert reader.title == entry.title, entry
+            said = dict(answer.headers).get("X-Robots-Tag", "") + reader.robots
+            assert ("noindex" in said, "nofollow" in said) == (entry.noindex, entry.nofollow), entry
+            if entry.language:
+                assert f'lang="{entry.language}"' in text
+            if entry.encoding:
+                assert entry.encoding in answer.content_type + text[:300]
+
+
+def test_the_links_of_the_key_are_the_links_in_the_html() -> None:
+    """Target, kind, anchor, rel, fragment, and their order, by another parser."""
+    kinds: Counter[str] = Counter()
+    for entry in ENTRIES:
+        if entry.type != "text/html" or entry.status != 200:
+            continue
+        reader, _ = read(WEB, entry.url)
+        keyed = [tuple(link) for link in WEB.links(entry.url)]
+        assert reader.links == keyed, entry.url
+        kinds.update(kind for _, kind, *_ in keyed)
+    for entry in ENTRIES:
+        if entry.role in ("redirect", "loop"):
+            (link,) = WEB.links(entry.url)
+            assert link.target == urljoin(entry.url, dict(WEB.answer(entry.url).headers)["Location"])
+    for kind in (
+        "a",
+        "area",
+        "iframe",
+        "onclick",
+        "refresh",
+        "form",
+        "image",
+        "style",
+        "script",
+        "canonical",
+        "link",
+        "media",
+        "embed",
+    ):
+        assert kinds[kind], kind
+
+
+def test_every_page_is_reached_at_its_depth() -> None:
+    """R2: the level is the least number of clicks, from the links alone."""
+    key = {entry.url: entry for entry in ENTRIES if entry.depth is not None}
+    walked = WEB.expected()
+    assert walked == key
+    alone = WEB.expected([WEB.url(1)])
+    assert alone == {url: entry for url, entry in key.items() if url.startswith(WEB.base(1) + "/")}
+    without = WEB.expected(sitemaps=False)
+    assert {entry.role for url, entry in key.items() if url not in without} == {"orphan"}
+    assert max(entry.depth or 0 for entry in walked.values()) <= 5
+    shallow = WEB.expected(max_depth=1)
+    assert shallow == {url: entry for url, entry in key.items() if (entry.depth or 0) <= 1}
+    everything = WEB.expected([WEB.url(0)], scope="free")
+    assert set(everything) == set(key)
+    greedy = WEB.expected(obey_robots=False, follow_nofollow=True)
+    assert set(greedy) - set(key) == {entry.url for entry in ENTRIES if entry.role in ("private", "nofollow", "behind")}
+
+
+def test_duplicates_are_exactly_the_groups() -> None:
+    """E18, R13: same bytes if and only if the key says so."""
+    same: defaultdict[bytes, set[str]] = defaultdict(set)
+    for entry in ENTRIES:
+        if entry.status == 200 and entry.type == "text/html":
+            same[WEB.answer(entry.url).body].add(entry.url)
+    assert {frozenset(group) for group in same.values() if len(group) > 1} == {
+        frozenset(group) for group in WEB.duplicates()
+    }
+
+
+def test_near_duplicates_are_near_and_others_are_far() -> None:
+    """G7: shingles of eight characters, at least 0.99 alike."""
+
+    def shingles(url: str) -> set[str]:
+        text = " ".join("".join(read(WEB, url)[0].text).split())
+        return {text[at : at + 8] for at in range(len(text) - 7)}
+
+    pairs = list(WEB.near_duplicates())
+    assert len(pairs) > 20
+    for one, other in pairs:
+        a, b = shingles(one), shingles(other)
+        assert 0.99 <= len(a & b) / len(a | b) < 1
+    far = [shingles(one) for one, _ in pairs[:20]]
+    assert all(len(a & b) / len(a | b) < 0.7 for at, a in enumerate(far) for b in far[:at])
+
+
+def test_robots_and_sitemaps() -> None:
+    """G6: disallowed areas, Crawl-delay, an index, gzip; orphans are in sitemaps only."""
+    web = InventedWeb(7, 3, 900, crawl_delays=(0, 1, 5))
+    assert ["Crawl-delay" in web.robots(host) for host in range(3)] == [False, True, True]
+    assert "Crawl-delay: 5\n" in web.robots(2) and "Disallow: /private/\n" in web.robots(0)
+    listed = set()
+    for place, urls in web.sitemaps(1).items():
+        body = web.answer(place).body
+        document = ElementTree.fromstring(gzip.decompress(body) if place.endswith(".gz") else body)
+        assert [loc.text for loc in document.iter("{http://www.sitemaps.org/schemas/sitemap/0.9}loc")] == urls
+        listed.update(urls)
+    orphans = {entry.url for entry in web.entries(1, ["orphan"])}
+    assert orphans and orphans <= listed
+    linked = {link.target for entry in web.entries(1) for link in web.links(entry.url)}
+    assert not orphans & linked
+    assert set(web.disallowed(1)) <= linked and all("/private/" in url for url in web.disallowed(1))
+
+
+def test_planted_addresses_are_on_their_pages() -> None:
+    """E24, E25: every form is there, and undone it gives the value."""
+    forms: Counter[str] = Counter()
+    for entry in WEB.entries(roles=["page"]):
+        planted = WEB.planted(entry.url)
+        text = unquote(read(WEB, entry.url)[1])
+        for item in planted:
+            forms[item.form] += 1
+            if item.kind == "email" and item.form not in ("cloudflare", "entities"):
+                user, _, domain = item.value.partition("@")
+                assert user in text and re.search(r".{1,7}".join(domain.split(".")), text), item
+            if item.form == "cloudflare":
+                coded = bytes.fromhex(re.search(r'data-cfemail="(\w+)"', text)[1])  # type: ignore[index]
+                assert bytes(letter ^ coded[0] for letter in coded[1:]).decode() == item.value
+            if item.form == "entities":
+                assert "".join(f"&#{ord(letter)};" for letter in item.value) in text
+            if item.kind == "phone":
+                assert item.value[1:] in re.sub(r"[ +]", "", text)
+    assert set(MAIL_FORMS) <= set(forms)
+
+
+def test_traps_can_be_switched_off() -> None:
+    front = WEB.url(0)
+    entries = [link.target for link in WEB.links(front) if "/trap/" in link.target]
+    assert len(entries) == 3 and WEB.trap_prefixes == ("/trap/",)
+    for url in entries:
+        seen = set()
+        for _ in range(30):
+            assert WEB.answer(url).status == 200 and url not in seen
+            seen.add(url)
+            reader, _ = read(WEB, url)
+            assert reader.links == [tuple(link) for link in WEB.links(url)]
+            url = WEB.links(url)[-1].target
+    plain = InventedWeb(7, 3, 900, port=8_080)
+    assert not plain.trap_prefixes and plain.answer(entries[0]).status == 404
+    assert not any("/trap/" in link.target for link in plain.links(front))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**40), st.integers(1, 40), st.integers(0, 3_000), st.data())
+def test_pages_are_pure_functions_of_seed_and_url(seed: int, hosts: int, more: int, data: st.DataObject) -> None:
+    """Any size, any order: the same seed gives the same bytes, and every link of a page is known to the key."""
+    pages = hosts + more
+    web, again = InventedWeb(seed, hosts, pages), InventedWeb(seed, hosts, pages)
+    assert sum(web.size(host) for host in range(hosts)) == pages
+    host = data.draw(st.integers(0, hosts - 1))
+    number = data.draw(st.integers(0, web.size(host) - 1))
+    url = next(entry.url for at, entry in enumerate(web.entries(host, ["page"])) if at == number)
+    assert web.answer(url) == again.answer(url) and web.answer(url).status == 200
+    for link in again.links(url):
+        if link.target.startswith("http") and link.kind in ("a", "area", "iframe", "onclick", "canonical"):
+            entry = web.entry(link.target)
+            assert entry is not None
+            assert entry.depth is None or entry.depth <= web.level(number) + 1
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=60))
+def test_any_path_has_an_answer(path: str) -> None:
+    answer = WEB.answer_at(0, "/" + path)
+    assert answer.status == 404 or WEB.entry(WEB.url(0, "/" + path)) is not None
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_wrong_members_of_families_do_not_exist(family: str) -> None:
+    prefix, suffix = FAMILIES[family].prefix, FAMILIES[family].suffix
+    for number in ("", "-1", "007", "99999999", "1e3", f"{FAMILIES[family].offset + 1}"):
+        assert WEB.answer_at(0, f"{prefix}{number}{suffix}").status == 404
+
+
+def test_editions_differ_in_some_pages() -> None:
+    """E10: an eighth of the pages changes, with its ETag and Last-Modified."""
+    older, newer = (InventedWeb(3, 2, 400, edition=edition) for edition in (1, 2))
+    changed = 0
+    for entry in older.entries(roles=["page"]):
+        a, b = older.answer(entry.url), newer.answer(entry.url)
+        assert (a.body == b.body) == (dict(a.headers)["ETag"] == dict(b.headers)["ETag"])
+        changed += a.body != b.body
+    assert 20 < changed < 90
+
+
+def test_a_million_pages_cost_nothing() -> None:
+    """STYLE section 7: no disk, no memory that grows."""
+    tracemalloc.start()
+    try:
+        web = InventedWeb(1, 100, 1_000_000)
+        for number in range(0, 9_999, 50):
+            url = web.url(99, web._name(99, number)[0])
+            assert web.answer(url).status == 200 and web.entry(url) is not None
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 20_000_000
+    assert web.level(9_999) == 4
+
+
+def test_webs_that_cannot_be_are_refused() -> None:
+    with pytest.raises(ValueError, match="at least one host"):
+        InventedWeb(1, 0, 5)
+    with pytest.raises(ValueError, match="page on each"):
+        InventedWeb(1, 10, 5)
+
+
+# --- its server
+
+
+def exchange(port: int, *asks: tuple[str, str, str]) -> list[tuple[int, bytes]]:
+    line = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    answers = []
+    for method, host, path in asks:
+        line.request(method, path, headers={"Host": host})
+        answer = line.getresponse()
+        answers.append((answer.status, answer.read()))
+    line.close()
+    return answers
+
+
+@pytest.mark.parametrize("process", [False, True])
+def test_the_invented_web_is_served(process: bool) -> None:
+    """Virtual hosts, keep-alive, HEAD, 404, and the server's own log, in a thread and in a process."""
+    with serve_invented(InventedWeb(5, 3, 90), process=process, record=True) as served:
+        assert served.seeds[0] == f"http://h0.weft.test:{served.port}/" and served.resolve == "*.weft.test=127.0.0.1"
+        answers = exchange(
+            served.port,
+            ("GET", f"h1.weft.test:{served.port}", "/"),
+            ("HEAD", "h1.weft.test", "/"),
+            ("GET", "h2.weft.test", "/nothing"),
+            ("GET", "elsewhere.test", "/"),
+        )
+        assert answers[0] == (200, served.web.answer_at(1, "/").body) and answers[1] == (200, b"")
+        assert [status for status, _ in answers[2:]] == [404, 404]
+    assert [(asked.host, asked.method, asked.status) for asked in served.requests] == [
+        ("h1.weft.test", "GET", 200),
+        ("h1.weft.test", "HEAD", 200),
+        ("h2.weft.test", "GET", 404),
+        ("elsewhere.test", "GET", 404),
+    ]
+    assert len(served.gaps("h1.weft.test")) == 1
+
+
+def test_the_server_stands_pipelining_pieces_and_nonsense(invented: Callable[..., Served]) -> None:
+    served = invented(5, 2, 40)
+    tag = dict(served.web.answer_at(0, "/").headers)["ETag"]
+    with socket.create_connection(("127.0.0.1", served.port), timeout=5) as line:
+        whole = b"GET / HTTP/1.1\r\nHost: h0.weft.test\r\nIf-None-Match: " + tag.encode() + b"\r\n\r\n"
+        for piece in (
+            whole[:9],
+            whole[9:] + whole,
+            b"GET / HTTP/1.1\r\nHost: h0.weft.test\r\nConnection: close\r\n\r\n",
+        ):
+            line.sendall(piece)
+            time.sleep(0.01)
+        received = b""
+        while piece := line.recv(65_536):
+            received += piece
+    assert received.count(b"HTTP/1.1 304") == 2 and received.count(b"HTTP/1.1 200 OK") == 1
+    for nonsense in (b"\r\n\r\n", b"POST / HTTP/1.1\r\n\r\n", b"\xff" * 70_000, b"GET x HTTP/1.1\r\n\r\n"):
+        with socket.create_connection(("127.0.0.1", served.port), timeout=5) as line:
+            line.sendall(nonsense)
+            with contextlib.suppress(ConnectionResetError):
+                assert line.recv(65_536)[:10] in (b"HTTP/1.1 4", b"")
+
+
+# --- nginx, and the fixtures themselves
+
+
+def test_nginx_serves_a_folder(nginx_folder: Callable[..., nginx.Nginx], tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("<title>front</title>")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "a.txt").write_text("text")
+    server = nginx_folder(tmp_path)
+    answers = exchange(
+        server.port,
+        ("GET", "x.test", "/"),
+        ("GET", "x.test", "/deep/a.txt"),
+        ("GET", "x.test", "/deep"),
+        ("GET", "x", "/no"),
+    )
+    assert [status for status, _ in answers] == [200, 200, 301, 404] and answers[0][1] == b"<title>front</title>"
+    assert [(access.host, access.path, access.status) for access in server.log()][:2] == [
+        ("x.test", "/", 200),
+        ("x.test", "/deep/a.txt", 200),
+    ]
+
+
+def test_nginx_serves_documentation(nginx_docs: Callable[[str], nginx.Nginx]) -> None:
+    server = nginx_docs("debian-policy")
+    assert nginx_docs("debian-policy") is server
+    ((status, body),) = exchange(server.port, ("GET", "127.0.0.1", nginx.DOCUMENTATION["debian-policy"].start))
+    assert status == 200 and b"<title>" in body
+
+
+LEAKS = {
+    "thread": "import threading, time\ndef test_leak(): threading.Thread(target=time.sleep, args=(1,)).start()\n",
+    "process": "import subprocess, pytest\nheld = []\ndef test_leak(): held.append(subprocess.Popen(['sleep', '1']))\n",
+    "socket": "import socket\nheld = []\ndef test_leak(): held.append(socket.socket())\n",
+}
+
+
+@pytest.mark.parametrize("kind", sorted(LEAKS))
+def test_leaks_fail(kind: str, tmp_path: Path) -> None:
+    """STYLE section 7: leaks fail."""
+    (tmp_path / "test_it.py").write_text(LEAKS[kind])
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "conftest",
+        "-p",
+        "no:cacheprovider",
+        "--rootdir",
+        str(tmp_path),
+        "test_it.py",
+    ]
+    run = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+        env={"PYTHONPATH": f"{TESTS}:{TESTS.parent / 'src'}", "PATH": "/usr/bin:/bin", "LEAK_WAIT_S": "0.2"},
+    )  # fmt: skip
+    assert run.returncode == 1 and f"left behind: {kind}" in run.stdout, run.stdout + run.stderr
+
+
+def test_golden_files_are_compared(golden: Callable[[str, str | bytes], None], request: pytest.FixtureRequest) -> None:
+    if request.config.getoption("--update-golden"):
+        pytest.skip("golden files are being written")
+    with pytest.raises(pytest.fail.Exception, match="there is no golden file"):
+        golden("bench/never-written.txt", "text")
