@@ -1,0 +1,68 @@
+"""weft as a process of its own: how it is started, what it cost, where the benchmarks find the other parts."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+WEFT = [sys.executable, "-m", "weft"]
+"""The command of this source tree. ``--weft`` of the benchmarks names another one, to compare two versions."""
+
+
+def use_source_tree() -> None:
+    """Lets the benchmarks import weft and the servers of its tests from this tree, installed or not."""
+    for folder in ("tests", "src"):
+        if str(ROOT / folder) not in sys.path:
+            sys.path.insert(0, str(ROOT / folder))
+
+
+def environment() -> dict[str, str]:
+    """The environment for weft: this source tree, no proxy, plain output."""
+    kept = {name: value for name, value in os.environ.items() if not name.upper().endswith("_PROXY")}
+    return {**kept, "PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1"}
+
+
+def command_of(text: str | None) -> list[str]:
+    """The words of ``--weft``; without it, the command of this tree."""
+    return shlex.split(text) if text else list(WEFT)
+
+
+def start(words: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
+    """A running command at the head of a process group of its own; what it says is appended to ``log``."""
+    with log.open("ab") as file:
+        return subprocess.Popen(
+            words, env=environment(), stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True
+        )
+
+
+class Cost(NamedTuple):
+    """What a command used, of itself and of all processes that it waited for."""
+
+    exit_code: int
+    cpu_s: float  # user and system
+    wall_s: float
+    peak_b: int  # the largest of its processes
+
+
+def cost_of(words: Sequence[str], log: Path) -> Cost:
+    """Runs a command to its end. Start-up is in the figures: they begin before the interpreter does."""
+    began = time.perf_counter()
+    child = start(words, log)
+    _, status, used = os.wait4(child.pid, 0)
+    wall_s = time.perf_counter() - began
+    child.returncode = os.waitstatus_to_exitcode(status)  # Popen must not wait for it again
+    unit_b = 1 if sys.platform == "darwin" else 1024
+    return Cost(child.returncode, used.ru_utime + used.ru_stime, wall_s, used.ru_maxrss * unit_b)
+
+
+def own_peak_b() -> int:
+    """The memory of this process: what a child's peak cannot be told below, since it begins as a copy of it."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
