@@ -61,7 +61,6 @@ class Crawl:
         self._limits = parts.spec.limits
         self._batch: list[Concluded] = []
         self._sitemap_entries: list[tuple[Concluded, list[tuple[str, str]]]] = []
-        self._batch_hashes: set[int] = set()
         self._bugs: list[tuple[int, str, str]] = []
         self._wake = asyncio.Event()
         self._stop: StopReason | None = None
@@ -267,8 +266,7 @@ class Crawl:
         if done.condemns is not None and frontier.site(lease.site).failures > self._limits.retries:
             self.parts.rules.give_up(origin_of(lease.url), lease.site, done.condemns)
         if visit.hash is not None:
-            done.duplicate_body = visit.hash in self._batch_hashes or self.parts.store.body_is_known(visit.hash)
-            self._batch_hashes.add(visit.hash)
+            done.duplicate_body = self.parts.store.meets_body(visit.hash)
             self.parts.judge.fetched(lease.url, lease.site, done.duplicate_body)
 
     def _own_key_redirect(self, done: Concluded) -> None:
@@ -341,7 +339,6 @@ class Crawl:
         parts, frontier, store = self.parts, self.parts.frontier, self.parts.store
         batch, self._batch = self._batch, []
         entries, self._sitemap_entries = self._sitemap_entries, []
-        self._batch_hashes = set()
         parts.archive.flush()
         with parts.database.transaction():
             frontier.settle(_settled(done) for done in batch if done.lease.purpose is Purpose.PAGE)

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
-from weft.assemble import open_crawl, run_crawl
+import msgspec
+
+from weft.assemble import Parts, open_crawl, run_crawl
+from weft.db import open_writer
 from weft.loop import Crawl, Observer, StopReason
-from weft.errors import SpecError
+from weft.errors import FolderError, SpecError
 from weft.folder import Folder
 from weft.options import differences, read_spec, seeds_differ, write_spec
+from weft.ports import Clock
 from weft.seeds import Seed, default_folder, read_seeds
 from weft.spec import CrawlSpec
+from weft.store.schema import MIGRATIONS
 
 Warn = Callable[[str], None]
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -63,8 +70,6 @@ def _go_on(spec: CrawlSpec, folder: Folder, seeds: Sequence[Seed]) -> Plan:
             f" Go on as it was with `weft resume {folder.path}`, or start anew with --fresh or another -o"
         )
     if not spec.seeds:
-        import msgspec
-
         spec = msgspec.structs.replace(spec, seeds=old.seeds)
     write_spec(folder.spec, spec)
     return Plan(spec, folder, seeds, limits_changed=_limits_changed(old, spec))
@@ -103,4 +108,41 @@ def run_plan(plan: Plan, observers: list[Observer], began: Callable[[Crawl], Non
                 began(crawl)
             return await run_crawl(crawl)
 
+    # what is loaded now stays; pages make no cycles worth looking for every few hundred objects
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 100)
     return asyncio.run(main())
+
+
+def add_to_stopped(folder: Folder, seeds: Sequence[Seed]) -> int:
+    """Gives a crawl that does not run more start addresses, at once and for good; how many were new to its queue."""
+    if not folder.spec.is_file() or not folder.db.is_file() or not _is_seeded(folder):
+        raise FolderError(f"the crawl in {folder.path} has not begun: start it with `weft resume {folder.path}`")
+    spec = read_spec(folder.spec)
+    # Nothing is asked here: files that only requests need may be gone.
+    spec = msgspec.structs.replace(spec, network=msgspec.structs.replace(spec.network, cookies=None, ca=None, cert=None))
+    with folder.lock(), ExitStack() as stack:
+        mark = folder.parsing.read_bytes() if folder.parsing.is_file() else None
+        database = open_writer(folder.db, MIGRATIONS)
+        stack.callback(database.close)
+        if mark is not None:  # the page that ended the last run is still to be known at the resume
+            stack.callback(folder.parsing.write_bytes, mark)
+        known = database.connection.execute("SELECT u.text FROM seed s JOIN url u ON u.id = s.page ORDER BY s.id").fetchall()
+        last = database.connection.execute("SELECT value FROM meta WHERE name = 'last_tick_ms'").fetchone()
+        parts = Parts(spec, folder, database, Clock(int(last[0]) if last is not None else 0), [row[0] for row in known])
+        stack.callback(parts.close)
+        return _admit_added(parts, seeds)
+
+
+def _admit_added(parts: Parts, seeds: Sequence[Seed]) -> int:
+    left = parts.folder.take_added()  # by a `weft add` that came when the last run had just ended
+    urls = [(seed.url, seed.fallback) for seed in seeds] + [(url, None) for _, lines in left for url in lines if url]
+    with parts.database.transaction():
+        for url, _ in urls:
+            parts.judge.add_seed(url)
+        new = sum(parts.frontier.seed(url, "weft add", fallback) for url, fallback in urls)
+        parts.frontier.flush()
+    parts.frontier.committed()
+    for path, _ in left:
+        path.unlink(missing_ok=True)
+    return new

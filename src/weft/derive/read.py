@@ -320,13 +320,13 @@ class StoredCrawl:
     def find(self, url: str) -> Place | None:
         """Where a URL is known, by its own text or, failing that, by its key; None if it never was. Two look-ups."""
         text = parse(url) or url
-        row = self._db.execute(_BY_TEXT, (self._hash(text), text)).fetchone()
+        row = self._db.execute(_BY_TEXT, (self.hash_of(text), text)).fetchone()
         if row is not None:
             return Place(row[0], row[1] or None, False)
         key = self.normalizer.key(text)
-        row = self._db.execute("SELECT page, page FROM seen_key WHERE hash = ?", (self._hash(key),)).fetchone()
+        row = self._db.execute("SELECT page, page FROM seen_key WHERE hash = ?", (self.hash_of(key),)).fetchone()
         if row is None and key != text:
-            row = self._db.execute(_BY_TEXT, (self._hash(key), key)).fetchone()
+            row = self._db.execute(_BY_TEXT, (self.hash_of(key), key)).fetchone()
         return None if row is None else Place(row[0], row[1] or None, True)
 
     def page_id(self, url: str) -> int | None:
@@ -338,7 +338,7 @@ class StoredCrawl:
     def _hash_seed(self) -> int:
         return self._scalar("SELECT value FROM meta WHERE name = 'hash_seed'")
 
-    def _hash(self, text: str) -> int:
+    def hash_of(self, text: str) -> int:
         """The seen-set's own hash of a text."""
         import xxhash
 

@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.errors import Cause, SpecError
@@ -365,7 +366,7 @@ class Resolver:
 def read_hosts_file(path: str) -> dict[str, tuple[str, ...]]:
     """The names of a hosts file with their addresses; nothing where it cannot be read."""
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
+        with Path(path).open(encoding="utf-8", errors="replace") as file:
             text = file.read(MAX_HOSTS_FILE_B)
     except OSError:
         return {}

@@ -11,22 +11,22 @@ import xxhash
 ADMITTED = 1  # the page is, or was, in the queue
 FINAL = 2  # refused for a reason of the URL itself: no other link can bring it in
 HOPPED = 4  # known only as the target of redirects
-_FLAGS = 8
-_DEPTH = 16
-DEPTH_MAX = (1 << _DEPTH) - 1
+DEPTH_SHIFT = 8
+ID_SHIFT = 24
+DEPTH_MAX = (1 << ID_SHIFT - DEPTH_SHIFT) - 1
 
 
 def pack(url_id: int, depth: int, flags: int) -> int:
     """What is known of a URL in one integer: a hundred of these are looked at for every page."""
-    return (url_id << (_FLAGS + _DEPTH)) | (min(depth, DEPTH_MAX) << _FLAGS) | flags
+    return url_id << ID_SHIFT | min(depth, DEPTH_MAX) << DEPTH_SHIFT | flags
 
 
 def url_id_of(info: int) -> int:
-    return info >> (_FLAGS + _DEPTH)
+    return info >> ID_SHIFT
 
 
 def depth_of(info: int) -> int:
-    return (info >> _FLAGS) & DEPTH_MAX
+    return info >> DEPTH_SHIFT & DEPTH_MAX
 
 
 class Recent(dict[str, int]):

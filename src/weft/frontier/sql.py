@@ -16,7 +16,7 @@ import msgspec
 
 from weft.errors import LINK_REASONS, POLICIES, Cause, Reason
 from weft.frontier.polite import END, Schedule, Site, Waiting
-from weft.frontier.seen import ADMITTED, DEPTH_MAX, FINAL, HOPPED, Seen, depth_of, pack, url_id_of
+from weft.frontier.seen import ADMITTED, DEPTH_MAX, DEPTH_SHIFT, FINAL, HOPPED, ID_SHIFT, Seen, depth_of, pack, url_id_of
 from weft.ports import Ask, Clock, Gate, Hold, Judge, Parent, Pass, Refuse
 from weft.records import Failure, Lease, Link, LinkKind, Purpose, Verdict
 from weft.spec import CrawlSpec
@@ -26,6 +26,7 @@ PackedLink = list[int | str]
 AddressOf = Callable[[str], tuple[str, ...] | Failure | None]
 _LINK_REASONS = frozenset(reason.value for reason in LINK_REASONS)
 _LIMIT_REASONS = (Reason.SITE_PAGES.value, Reason.SITE_TIME.value)
+_REDIRECT = LinkKind.REDIRECT.value
 HEAD_SIZE = 128
 HEADS_IN_ALL = 60_000
 _REFUSALS_A_TAKE = 2_000
@@ -596,46 +597,52 @@ class SqlFrontier:
         """Every link of a page as it is stored, and what they led to; admits what belongs to the crawl."""
         hand.offered = True
         parent = Parent(hand.url, hand.depth, hand.chain)
-        next_depth = hand.depth + 1
         site_name = site_of(hand.url)
         prefix = hand.url[: hand.url.index("/", 8) + 1]
-        recent, kinds, follow_nofollow = self.seen.recent, self._kinds, self._spec.scope.follow_nofollow
-        max_url = self._spec.limits.max_url_b
-        packed: list[PackedLink] = []
-        external = 0
+        recent, heed = self.seen.recent, not self._spec.scope.follow_nofollow
+        kinds = frozenset({_REDIRECT}) if nofollow and heed else self._kinds
         first_new = self._next_url
         new: list[str] = []
         known: list[str] = []
+        packed: list[PackedLink] = []
+        external = 0
         for link in links:
             target, kind, anchor, rel, fragment = link
             internal = target.startswith(prefix)
             if not internal and target.startswith("http") and site_of(target) != site_name:
                 external += 1
-            if len(target) > max_url:
-                target = target[: max_url + 1]  # one past the bound: its own name, refused as too long
-                link = link._replace(target=target)
-            offered = kind in kinds and (follow_nofollow or not (nofollow or (rel and "nofollow" in rel.split())))
-            redirect = kind == 10
-            depth = hand.depth if redirect else next_depth
+            offered = 1 if kind in kinds and not (rel and heed and "nofollow" in rel.split()) else 0
+            depth, hops = (hand.depth, hand.hops + 1) if kind == _REDIRECT else (hand.depth + 1, 0)
             try:
                 info = recent[target]
             except KeyError:
-                info = self._offer_one(link, parent, visit, depth, hand.hops + 1 if redirect else 0, nofollow)
+                info = self._meet(link, parent, visit, depth, hops, nofollow)
                 if internal and info & ADMITTED:
                     new.append(target)
             else:
-                if internal and offered and info & ADMITTED and url_id_of(info) < first_new:
-                    known.append(target)
-                # admitted, and not nearer by this link: the common case ends here
-                if offered and not info & FINAL and (info & (ADMITTED | HOPPED) != ADMITTED or depth_of(info) > depth):
-                    self._reconsider(link, info, parent, visit, depth, hand.hops + 1 if redirect else 0, nofollow)
-            row: PackedLink = [url_id_of(info), kind, 1 if offered else 0, anchor]
+                if offered and not info & FINAL:
+                    if internal and info & ADMITTED and info >> ID_SHIFT < first_new:
+                        known.append(target)
+                    # admitted, and not nearer by this link: the common case ends here
+                    if info & (ADMITTED | HOPPED) != ADMITTED or info >> DEPTH_SHIFT & DEPTH_MAX > depth:
+                        self._reconsider(link, info, parent, visit, depth, hops, nofollow)
+            row: PackedLink = [info >> ID_SHIFT, kind, offered, anchor]
             if rel or fragment:
                 row.append(rel)
                 if fragment:
                     row.append(fragment)
             packed.append(row)
         return packed, Found(external, new, known)
+
+    def _meet(self, link: Link, parent: Parent, visit: int, depth: int, hops: int, nofollow: bool) -> int:
+        """A target that is not in RAM after ``prefetch``: new, or longer than a URL may be."""
+        longest = self._spec.limits.max_url_b
+        if len(link.target) > longest:
+            link = link._replace(target=link.target[: longest + 1])  # one past the bound: its own name, refused as too long
+            info = self.seen.recent.find(link.target)
+            if info is not None:
+                return info
+        return self._offer_one(link, parent, visit, depth, hops, nofollow)
 
     def offer_sitemap(self, visit: int, entries: Sequence[tuple[str, str]]) -> list[PackedLink]:
         """The entries (URL, date of change) of a sitemap, admitted at depth 1; the date stands where others have an anchor."""

@@ -14,6 +14,7 @@ from weft.records import Visit
 
 _COLUMNS = ", ".join("?" * len(Visit.__struct_fields__))
 _INSERT_VISIT = f"INSERT INTO visit({', '.join(Visit.__struct_fields__)}) VALUES({_COLUMNS})"
+BODIES_IN_RAM = 500_000
 _encode = msgspec.json.Encoder().encode
 
 
@@ -37,6 +38,9 @@ class SqlStore:
             row for row in connection.execute("SELECT name, value FROM counter").fetchall() if row[0] in self.totals
         )
 
+        self._bodies: set[int] = set()
+        self._all_bodies = self._next_visit == 1  # a new crawl: what is not in the set is new
+
     def next_visit(self) -> int:
         number = self._next_visit
         self._next_visit += 1
@@ -50,7 +54,17 @@ class SqlStore:
         ).fetchone()  # fmt: skip
         return StoredBody(*row) if row is not None else None
 
-    def body_is_known(self, body_hash: int) -> bool:
+    def meets_body(self, body_hash: int) -> bool:
+        """Whether a body with this hash was met before; it has been from now on."""
+        if body_hash in self._bodies:
+            return True
+        self._bodies.add(body_hash)
+        if self._all_bodies:
+            if len(self._bodies) > BODIES_IN_RAM:
+                self._all_bodies = False
+            return False
+        if len(self._bodies) > BODIES_IN_RAM:
+            self._bodies.clear()
         return self._db.execute("SELECT 1 FROM visit WHERE hash = ? LIMIT 1", (body_hash,)).fetchone() is not None
 
     def warc_id(self, file: str) -> int:

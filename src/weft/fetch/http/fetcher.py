@@ -349,6 +349,7 @@ class Fetcher:
             )
         )
         self._multi.add_handle(transfer.curl)
+        transfer.added = True
 
     def _tries_again(self, transfer: Transfer, code: int, message: str) -> bool:
         """Whether the transfer goes on: at the next address, or once more to learn what the server wishes for."""
@@ -371,6 +372,7 @@ class Fetcher:
 
     def _relaunch(self, transfer: Transfer) -> bool:
         self._multi.remove_handle(transfer.curl)
+        transfer.added = False
         transfer.clear()
         try:
             self._launch(transfer, max(transfer.deadline_s - self._loop.time(), 0.001))
@@ -380,8 +382,9 @@ class Fetcher:
 
     def _release(self, transfer: Transfer) -> None:
         del self._running[transfer]
-        with contextlib.suppress(pycurl.error):  # it may never have been added
+        if transfer.added:
             self._multi.remove_handle(transfer.curl)
+            transfer.added = False
         transfer.clear()
         transfer.lease = NO_LEASE
         if self._favoured is transfer:

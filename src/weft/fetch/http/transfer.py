@@ -34,6 +34,7 @@ class Transfer:
         self._fetcher = fetcher
         self.certified = certified  # shows the user's certificate to those who ask; cannot be taken back
         self.lease: Lease = NO_LEASE
+        self.added = False  # libcurl has it
         self.head: list[bytes] = []
         self.body: list[bytes] = []
         self.held_b = 0

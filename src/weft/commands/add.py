@@ -1,0 +1,52 @@
+"""weft add: give a crawl more URLs, whether it runs or not."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from weft.cli import warn
+from weft.errors import FolderError
+from weft.folder import Folder
+from weft.seeds import read_seeds
+
+_LOOKED_AT = 100
+
+
+def run(args: argparse.Namespace) -> int:
+    folder = Folder(Path(args.folder))
+    folder.require()
+    seeds = read_seeds(args.seeds, warn)
+    if folder.is_running():
+        folder.leave_added(seed.url for seed in seeds)
+        told = f"{_urls(len(seeds))} left for the crawl that runs in {folder.path}"
+    else:
+        from weft.session import add_to_stopped
+
+        try:
+            new = add_to_stopped(folder, seeds)
+        except FolderError:
+            if not folder.is_running():  # else it was started just now
+                raise
+            folder.leave_added(seed.url for seed in seeds)
+            new = len(seeds)
+        _warn_of_refused(folder, [seed.url for seed in seeds[:_LOOKED_AT]])
+        known = f" ({len(seeds) - new:,} known already)" if new < len(seeds) else ""
+        told = f"{_urls(new)} added{known}; go on with: weft resume {folder.path}"
+    print(f"weft: {told}", file=sys.stderr)
+    return 0
+
+
+def _warn_of_refused(folder: Folder, urls: list[str]) -> None:
+    from weft.derive.read import StoredCrawl
+
+    with StoredCrawl(folder.path) as crawl:
+        for url in urls:
+            page = crawl.page(url)
+            if page is not None and page.state is None:
+                warn(f"{url} is not asked all the same: {page.reason} (weft why {folder.path} {url})")
+
+
+def _urls(number: int) -> str:
+    return "1 URL" if number == 1 else f"{number:,} URLs"

@@ -1,0 +1,115 @@
+"""weft demo: crawl a small made-up web and show it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+import msgspec
+
+from weft.demo.run import Facts, run_demo
+from weft.loop import DONE, Observer
+from weft.observe import CsvLogs, LiveScreen, human_bytes, is_terminal
+from weft.safe import shown
+
+_WIDTH = 10
+_FAILED = 1
+
+
+def run(args: argparse.Namespace) -> int:
+    folder = Path(args.output) if args.output else Path(tempfile.mkdtemp(prefix="weft-demo-"))
+    quiet = args.quiet or args.json
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: the made-up web is closed on the way out
+    with ExitStack() as stack:
+        observers: list[Observer] = [CsvLogs(folder / "logs")]
+        if not quiet:
+            _say("a made-up web on this machine is crawled; nothing outside of it is asked")
+            if is_terminal():
+                from rich.console import Console
+
+                observers.append(stack.enter_context(LiveScreen(Console(stderr=True))))
+        reason, facts = run_demo(folder, observers, _ignore if quiet else _say)
+    if args.json:
+        print(msgspec.json.encode(facts).decode())
+    elif not quiet:
+        print("\n".join(_styled(line) for line in lines_of(facts)))
+    if reason != DONE:
+        print(f"weft: the demo was stopped; what it has is in {folder}", file=sys.stderr)
+        return reason.exit_code
+    if not facts.complete:
+        print(f"weft: {len(facts.missing)} pages are missing and {len(facts.unexpected)} too many: a bug in weft", file=sys.stderr)
+        return _FAILED
+    return 0
+
+
+def _say(message: str) -> None:
+    print(f"weft demo: {message}", file=sys.stderr, flush=True)
+
+
+def _ignore(_message: str) -> None:
+    """For --quiet and --json."""
+
+
+def lines_of(facts: Facts) -> Iterator[str]:
+    """The summary for a person: what was done, a line each, and what to try next."""
+    yield _told("crawled", f"{facts.pages:,} pages and {facts.links:,} links of {facts.hosts} hosts in {facts.elapsed_s} s")
+    yield _told("survived", _survived(facts))
+    yield _told("complete", _complete(facts))
+    yield _told("answers", _counted(facts.statuses))
+    yield _told("read", f"{facts.languages} languages in {facts.encodings} encodings; {facts.sitemaps} sitemaps, with"
+                f" {facts.only_in_sitemaps} pages that no link leads to")  # fmt: skip
+    yield _told("same", f"{facts.duplicates} pages have the body of another page, and say of which")
+    yield _told("obeyed", f"robots.txt: {facts.robots_refused} URLs not asked; nofollow: {facts.nofollow} not followed")
+    yield _told("escaped", f"traps: {_counted(facts.traps)}")
+    yield _told("errors", f"{_counted(facts.errors) or 'none'} (retried, recorded with their cause)")
+    yield _told("archived", f"{human_bytes(facts.warc_b)} of requests and answers as WARC, with an index for replay")
+    if facts.why_url is not None:
+        yield _told("why", f"{facts.why_url} was refused:")
+        yield _told("", shown(facts.why or ""))
+    yield ""
+    yield f"It is all in {facts.folder}. Look at it, or crawl something real:"
+    yield from (f"  {command}" for command in _next_commands(facts))
+
+
+def _survived(facts: Facts) -> str:
+    if facts.killed_at is None:
+        return "the crawl was done before it could be killed"
+    again = "no page asked twice" if not facts.asked_twice else f"{facts.asked_twice} pages under way were asked again"
+    return f"killed (SIGKILL) at {facts.killed_at:,} pages and resumed: nothing lost, {again}"
+
+
+def _complete(facts: Facts) -> str:
+    if facts.complete:
+        return f"all {facts.expected:,} URLs that this web's answer key names, and no others but traps"
+    return f"NO: of {facts.expected:,} URLs in the answer key {len(facts.missing)} are missing, {len(facts.unexpected)} are too many"
+
+
+def _next_commands(facts: Facts) -> Iterator[str]:
+    folder = shlex.quote(facts.folder)
+    yield f"weft pages {folder}"
+    if facts.why_url is not None:
+        yield f"weft why {folder} {shlex.quote(facts.why_url)}"
+    yield f"sqlite3 {folder}/crawl.db 'SELECT status, count(*) FROM document GROUP BY status'"
+    yield "weft crawl https://example.org --max-pages 100 --contact you@example.org"
+
+
+def _counted(numbers: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {number:,}" for name, number in numbers.items())
+
+
+def _told(word: str, text: str) -> str:
+    return f"  {word:<{_WIDTH}}{text}"
+
+
+def _styled(line: str) -> str:
+    """The words in front in bold, on a terminal that wants it."""
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or not line.startswith("  ") or line[2 + _WIDTH - 1 : 2 + _WIDTH] != " ":
+        return line
+    return f"\x1b[1m{line[: 2 + _WIDTH]}\x1b[0m{line[2 + _WIDTH :]}"
