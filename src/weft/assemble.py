@@ -39,6 +39,7 @@ from weft.store.warc import WarcWriter, recover
 from weft.url import DEFAULT_RULES, Normalizer, host_of, origin_of, site_of
 
 _PUBLIC_IP_PARALLEL = 16
+_PRIMED_SEEDS = 64  # a few seeds: what they open does not depend on whose name resolves first
 _SHED_SHARE = 0.9  # of --max-memory: caches are given back before the bound is reached
 
 
@@ -202,8 +203,9 @@ async def open_crawl(
         stack.callback(parts.close)
         await stack.enter_async_context(parts.fetcher)
         stack.push_async_callback(parts.resolver.close)
-        if not spec.network.proxy:
-            await parts.resolver.prime(host_of(url) for url in seed_urls)
+        hosts = {host_of(url) for url in seed_urls}
+        if len(hosts) <= _PRIMED_SEEDS:
+            await parts.resolver.prime(hosts)
         run_id = _begin(parts, seed_list, seeded, fatal, limits_changed)
         if spec.keep.archive:
             parts.archive = _archive(parts, run_id)

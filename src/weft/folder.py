@@ -15,6 +15,8 @@ try:
 except ImportError:  # no such locks on this system: the file's existence is the lock
     fcntl = None  # type: ignore[assignment]
 
+_HAS_LOCKS: bool = fcntl is not None
+
 SPEC_FILE = "crawl.toml"
 DB_FILE = "crawl.db"
 STOP_FILE = "STOP"
@@ -78,7 +80,7 @@ class Folder:
         """Whether a live process holds the lock."""
         if not self._lock.exists():
             return False
-        if fcntl is None:
+        if not _HAS_LOCKS:
             return True
         try:
             with self._lock.open("rb") as file:
@@ -118,8 +120,8 @@ class Lock:
     def __enter__(self) -> Lock:
         try:
             flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
-            self._file = os.open(self._path, flags if fcntl is not None else flags | os.O_EXCL, 0o644)
-            if fcntl is not None:
+            self._file = os.open(self._path, flags if _HAS_LOCKS else flags | os.O_EXCL, 0o644)
+            if _HAS_LOCKS:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except (BlockingIOError, FileExistsError) as error:
             if self._file is not None:
@@ -134,7 +136,7 @@ class Lock:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         assert self._file is not None
-        if fcntl is None:
+        if not _HAS_LOCKS:
             self._path.unlink(missing_ok=True)
         os.close(self._file)
         self._file = None

@@ -7,9 +7,11 @@ import io
 import sys
 import time
 from collections import Counter, deque
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from weft.errors import StoreError
 from weft.records import Purpose
 from weft.safe import cell, shown
 from weft.store.sql import iso_of_ms
@@ -61,9 +63,15 @@ class _Csv:
         self._path = path
         self._fields = fields
 
-    def write(self, rows: list[tuple[object, ...]]) -> None:
+    def write(self, rows: Sequence[tuple[object, ...]]) -> None:
         if not rows:
             return
+        try:
+            self._append(rows)
+        except OSError as error:
+            raise StoreError(f"{self._path} cannot be written: {error.strerror}") from error
+
+    def _append(self, rows: Sequence[tuple[object, ...]]) -> None:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         size_b = self._path.stat().st_size if self._path.exists() else 0
@@ -163,7 +171,7 @@ class LiveScreen:
         grid.add_row("errors", f"{counts['errors']:,}", "refused", f"{counts['refused']:,}", "received", human_bytes(totals["bytes"]))
         eta = self._progress.eta_s(crawl)
         left = f"   ends in about {human_seconds(eta)}" if eta is not None else ""
-        lines = [Text(f"weft  {crawl.parts.folder.path}  {human_seconds(crawl.elapsed_s)}{left}", style="bold"), grid]
+        lines: list[RenderableType] = [Text(f"weft  {crawl.parts.folder.path}  {human_seconds(crawl.elapsed_s)}{left}", style="bold"), grid]
         if self._progress.causes:
             lines.append(Text("  ".join(f"{cause} {number}" for cause, number in self._progress.causes.most_common(5)), style="yellow"))
         lines += [Text(shown(page), style="dim", no_wrap=True, overflow="ellipsis") for page in self._progress.recent]

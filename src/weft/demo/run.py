@@ -83,8 +83,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 def run_demo(folder: Path, observers: list[Observer], say: Callable[[str], None]) -> tuple[StopReason, Facts]:
     """Crawls the made-up web into the folder, which must be new. The web is gone when this returns, however it ends."""
-    if folder.exists() and any(folder.iterdir()):
-        raise FolderError(f"{folder} is not empty: name a new folder with -o")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise FolderError(f"{folder} is there already: name a new folder with -o")
     web = InventedWeb(2024, HOSTS, PAGES, traps=True)
     started = time.monotonic()
     with _refusing_port() as port, serve_invented(web, process=True, record=True) as served:
@@ -103,7 +103,7 @@ def _plan(served: Served, gone: str, folder: Path) -> Plan:
     """Small trap budgets, because the whole web is small; no delay, because it is our own."""
     options: dict[str, object] = {
         "scope": f"suffix:{served.web.suffix}", "resolve": [served.resolve], "delay": 0, "per_host": 4, "retries": 1,
-        "max_depth": 10, "trap_endless_site_pages": 120, "trap_duplicates_only": 15,
+        "max_depth": 12, "trap_endless_site_pages": 100, "trap_duplicates_only": 15,
     }  # fmt: skip
     return plan_crawl(spec_of([*served.seeds, gone], options), str(folder), fresh=False, warn=_ignore)
 

@@ -81,6 +81,19 @@ _FEED = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:[\t\n\x0c\r ]++|<!--.*?-->|<\?.*?\?>|<![^>-][^>]*>)*+<(rss|feed|rdf:RDF)[\s>]", re.DOTALL
 )
 _FEED_TYPES = {b"rss": "application/rss+xml", b"feed": "application/atom+xml", b"rdf:RDF": "application/rss+xml"}
+_MARKUP = re.compile(rb"<(?:(!--)|(?:/?([A-Za-z][^\t\n\x0c\r >]*))|[!/?])")
+_REST_OF_TAG = re.compile(
+    rb"""(?:[\t\n\x0c\r /]++|[^\t\n\x0c\r />][^\t\n\x0c\r />=]*+[\t\n\x0c\r ]*+"""
+    rb"""(?:=[\t\n\x0c\r ]*+(?:"[^"]*+"|'[^']*+'|(?!["'])[^\t\n\x0c\r >]*+)|(?!=)))*+>"""
+)
+_ATTRIBUTE = re.compile(
+    rb"""([^\t\n\x0c\r />][^\t\n\x0c\r />=]*+)[\t\n\x0c\r ]*+"""
+    rb"""(?:=[\t\n\x0c\r ]*+(?:"([^"]*+)"|'([^']*+)'|([^\t\n\x0c\r >]*+)))?+"""
+)
+_CHARSET_IN_CONTENT = re.compile(
+    rb"""charset[\t\n\x0c\r ]*=[\t\n\x0c\r ]*(?:"([^"]*)"|'([^']*)'|([^"'\t\n\x0c\r ;][^\t\n\x0c\r ;]*))""",
+    re.IGNORECASE,
+)
 _SNIFFED_B = 1_445  # the standard's resource header
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xfe\xff", "utf-16be"), (b"\xff\xfe", "utf-16le"))
 
@@ -193,24 +206,53 @@ def _is_binary(body: bytes) -> bool:
 
 def _meta_encoding(body: bytes) -> str | None:
     """The encoding that the document itself declares, or None."""
-    for window in (PRESCAN_B, LATE_META_B):
-        head = body[:window]
-        if window > PRESCAN_B and (len(body) <= PRESCAN_B or b"charset" not in head[PRESCAN_B:].lower()):
+    found = _prescan(body[:PRESCAN_B])
+    head = body[:LATE_META_B]
+    if found or b"charset" not in head[PRESCAN_B:].lower():
+        return found
+    try:
+        with memory_bound():
+            document = turbohtml.parse(head, positions=False)
+    except Exception:  # foreign code; a document it cannot take declares nothing
+        return None
+    certain = document.encoding_confidence == "certain" and document.encoding
+    return certain.lower() if certain else None
+
+
+def _prescan(head: bytes) -> str | None:
+    """The encoding that the first meta to name one names (HTML, prescan a byte stream); ends at the first cut tag."""
+    at = 0
+    while match := _MARKUP.search(head, at):
+        if match[1]:  # a comment; "<!-->" is a whole one
+            end = head.find(b"-->", match.start() + 2) + 3
+        elif match[2]:
+            tag = _REST_OF_TAG.match(head, match.end())
+            end = tag.end() if tag else 0
+            if tag and match[2].lower() == b"meta":
+                name = _declared_encoding(tag[0])
+                if name:
+                    return name
+        else:
+            end = head.find(b">", match.end()) + 1
+        if end < at + 3:
             return None
-        try:
-            document = _prescanned(head)
-        except Exception:  # foreign code; a document it cannot take declares nothing
-            return None
-        if document.encoding_confidence == "certain" and document.encoding:
-            return document.encoding.lower()
+        at = end
     return None
 
 
-def _prescanned(head: bytes) -> turbohtml.Document:
-    if len(head) <= PRESCAN_B:
-        return turbohtml.parse(head, positions=False)
-    with memory_bound():
-        return turbohtml.parse(head, positions=False)
+def _declared_encoding(attributes: bytes) -> str | None:
+    """The encoding that the attributes of a meta name, or None."""
+    values: dict[bytes, bytes] = {}
+    for match in _ATTRIBUTE.finditer(attributes):
+        values.setdefault(match[1].lower(), match[2] or match[3] or match[4] or b"")
+    label = values.get(b"charset")
+    if label is None and values.get(b"http-equiv", b"").lower() == b"content-type":
+        content = _CHARSET_IN_CONTENT.search(values.get(b"content", b""))
+        label = content and (content[1] or content[2] or content[3])
+    name = encoding_named(label.decode("latin-1")) if label else None
+    if name and name.startswith("utf-16"):
+        return "utf-8"  # what was read as ASCII is not UTF-16
+    return "windows-1252" if name == "x-user-defined" else name
 
 
 def _detected_encoding(body: bytes) -> str:

@@ -374,7 +374,10 @@ class TrapBook:
         if host not in self._trusted and host not in (domain, f"www.{domain}"):
             hosts = self._hosts.blob(domain)
             mark = xxh3_64_digest(host.encode())
-            if not any(hosts[at : at + 8] == mark for at in range(0, len(hosts), 8)):
+            at = hosts.find(mark)
+            while at > 0 and at % len(mark):  # the end of one mark and the start of the next
+                at = hosts.find(mark, at + 1)
+            if at < 0:
                 if len(hosts) >= 8 * limit:
                     return Reason.HOSTS_PER_DOMAIN, f"{limit} hosts below {domain[:80]} (hosts_per_domain = {limit})"
                 self._hosts.put(domain, hosts + mark)
