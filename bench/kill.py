@@ -16,14 +16,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import importlib.util
-import itertools
 import json
 import os
 import random
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -34,6 +31,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from compare import Result, archive_faults, differences, final_urls, result_of
 from process import command_of, start, use_source_tree
 
 use_source_tree()
@@ -42,9 +40,13 @@ LIVES_MAX = 60
 LIFE_S = 300.0
 SETTLE_S = 0.05  # what a killed process had sent reaches the server's log within this
 EARLY_S = 0.45  # interpreter, imports, folder, database, seeds
+FROZEN_S = 1.2
 SHOWN = 12
-VOLATILE = ("fetched_at", "server_date", "response_ms", "warc_file", "warc_offset", "found_on")
-NUMBERS = ("known", "refused", "waiting", "running", "completed", "errors", "pages", "links", "hosts", "bytes", "bugs")
+INTERRUPTED = 3
+SIGNALS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "int": signal.SIGINT, "hup": signal.SIGHUP}
+WAYS = (*SIGNALS, "file", "stop", "freeze")
+# 130: Ctrl-C before there was a crawl to stop
+CUT_SHORT = frozenset({INTERRUPTED, 130, *(-number for number in SIGNALS.values())})
 
 
 @dataclass(frozen=True)
@@ -89,174 +91,6 @@ def debian_web(package: str) -> Iterator[Web]:
         yield Web(package, [server.at(place.start)], [], asked)
 
 
-# --- what a crawl has found
-
-
-@dataclass(frozen=True)
-class Result:
-    """All that must not depend on kills: by URL and by source page, and the numbers of `weft status`."""
-
-    pages: dict[str, dict[str, object]]
-    links: dict[str, list[tuple[object, ...]]]
-    numbers: dict[str, object]
-
-
-def result_of(folder: Path) -> Result:
-    from weft.derive.read import StoredCrawl
-
-    pages: dict[str, dict[str, object]] = {}
-    links: dict[str, list[tuple[object, ...]]] = {}
-    with StoredCrawl(folder) as crawl:
-        for page in crawl.pages(everything=True):
-            fields = {name: getattr(page, name) for name in page.__struct_fields__ if name not in VOLATILE}
-            assert page.key not in pages, f"two pages have the key {page.key}"
-            pages[page.key] = fields
-        for link in crawl.links():
-            row = tuple(getattr(link, name) for name in link.__struct_fields__ if name != "source")
-            links.setdefault(link.source, []).append(row)
-        status = crawl.status()
-    numbers = {name: getattr(status, name) for name in (*NUMBERS, "state", "stop_reason")}
-    return Result(pages, links, numbers)
-
-
-def differences(one: Result, other: Result) -> list[str]:
-    """What differs, a line each; the first result is the undisturbed one."""
-    found = [
-        f"{name}: {one.numbers[name]!r} became {other.numbers[name]!r}"
-        for name in one.numbers
-        if one.numbers[name] != other.numbers[name]
-    ]
-    for key in sorted(one.pages.keys() | other.pages.keys()):
-        before, after = one.pages.get(key), other.pages.get(key)
-        if before is None or after is None:
-            found.append(f"page {key} is {'new' if before is None else 'missing'}: {_short(before or after)}")
-        elif before != after:
-            fields = [f"{name} {before[name]!r} -> {after[name]!r}" for name in before if before[name] != after[name]]
-            found.append(f"page {key}: {', '.join(fields)}")
-    for source in sorted(one.links.keys() | other.links.keys()):
-        if one.links.get(source) != other.links.get(source):
-            found.append(f"links of {source}: {_link_difference(one.links.get(source), other.links.get(source))}")
-    return found
-
-
-def _short(page: dict[str, object] | None) -> str:
-    names = ("url", "state", "reason", "status", "error", "depth")
-    return ", ".join(f"{name} {page[name]!r}" for name in names if page is not None and page[name] is not None)
-
-
-def _link_difference(one: list[tuple[object, ...]] | None, other: list[tuple[object, ...]] | None) -> str:
-    if one is None or other is None:
-        return f"{len(one or ())} became {len(other or ())}"
-    for number, (before, after) in enumerate(itertools.zip_longest(one, other)):
-        if before != after:
-            return f"the one at {number} was {before}, is {after}"
-    return "none"
-
-
-# --- what the folder says between two lives
-
-
-def final_urls(folder: Path) -> set[str]:
-    """The URLs that are done for good by what is committed: they must not be asked again."""
-    path = folder / "crawl.db"
-    if not path.exists() or path.stat().st_size == 0:
-        return set()
-    # Read as the next run will find it, without touching it: opening the file itself would tidy up after the kill.
-    with tempfile.TemporaryDirectory(prefix="weft-kill-") as place:
-        for name in ("crawl.db", "crawl.db-wal"):
-            if (folder / name).exists():
-                shutil.copyfile(folder / name, Path(place) / name)
-        with contextlib.closing(sqlite3.connect(Path(place) / "crawl.db")) as database:
-            if database.execute("SELECT 1 FROM sqlite_master WHERE name = 'visit'").fetchone() is None:
-                return set()
-            return {row[0] for row in database.execute(_FINAL)}
-
-
-_FINAL = """
-SELECT u.text FROM visit v JOIN url u ON u.id = v.url LEFT JOIN page p ON p.id = v.page AND v.purpose = 0
-     LEFT JOIN sitemap s ON s.url = v.url AND v.purpose = 2
-WHERE (v.purpose = 0 AND p.state IN ('C', 'E')) OR (v.purpose = 1 AND v.status < 500)
-     OR (v.purpose = 2 AND s.state IN ('C', 'E'))
-"""
-
-
-def archive_faults(folder: Path) -> list[str]:
-    """What is wrong with the WARC files and their index: each visit has its record, each record its visit."""
-    from weft.errors import FolderError
-    from weft.store.warc import read_record
-
-    faults: list[str] = []
-    places: dict[str, set[int]] = {}
-    answers = 0
-    with contextlib.closing(sqlite3.connect(f"{(folder / 'crawl.db').as_uri()}?mode=ro", uri=True)) as database:
-        for (check,) in database.execute("PRAGMA integrity_check").fetchall():
-            if check != "ok":
-                faults.append(f"crawl.db: {check}")
-        for url, status, digest, file, offset, length in database.execute(_RECORDS):
-            places.setdefault(file, set()).add(offset)
-            answers += status is not None
-            try:
-                record = read_record(folder / "warc" / file, offset, length)
-            except FolderError as error:
-                faults.append(str(error))
-                continue
-            if record.headers.get("WARC-Target-URI") != url:
-                faults.append(f"{file}:{offset} is of {record.headers.get('WARC-Target-URI')}, not of {url}")
-            if digest is not None and record.headers.get("WARC-Payload-Digest") != digest:
-                faults.append(f"{file}:{offset} has another digest than the visit of {url}")
-        unarchived = database.execute(
-            "SELECT count(*) FROM page p JOIN visit v ON v.id = p.visit WHERE p.state = 'C' AND v.warc IS NULL"
-        ).fetchone()[0]
-        listed = {row[0] for row in database.execute("SELECT file FROM warc")}
-    if unarchived:
-        faults.append(f"{unarchived} completed pages have no record")
-    on_disk = {path.name for path in (folder / "warc").glob("*.warc.gz")}
-    if on_disk != listed:
-        faults.append(f"WARC files on disk and in the database differ: {sorted(on_disk ^ listed)}")
-    for file in sorted(on_disk):
-        faults += _scan_faults(folder / "warc" / file, places.get(file, set()))
-    index = (folder / "warc" / "index.cdxj").read_bytes().splitlines()
-    entries = [line for line in index if not line.startswith(b"!")]
-    if entries != sorted(entries):
-        faults.append("index.cdxj is not sorted")
-    if len(entries) != answers:
-        faults.append(f"index.cdxj has {len(entries)} lines for {answers} answers")
-    return faults
-
-
-_RECORDS = """
-SELECT u.text, v.status, v.digest, w.file, v.warc_offset, v.warc_length FROM visit v JOIN url u ON u.id = v.url
-     JOIN warc w ON w.id = v.warc
-"""
-
-
-def _scan_faults(path: Path, known: set[int]) -> list[str]:
-    """Reads a WARC file from its begin to its end, as any other program would."""
-    if importlib.util.find_spec("warcio") is None:
-        return []
-    from warcio.archiveiterator import ArchiveIterator
-
-    faults: list[str] = []
-    found: set[int] = set()
-    try:
-        with path.open("rb") as file:
-            records = ArchiveIterator(file, check_digests=True)
-            for record in records:
-                offset = records.get_record_offset()
-                if record.rec_type in ("response", "revisit", "metadata"):
-                    found.add(offset)
-                record.content_stream().read()
-                if record.digest_checker.passed is False:
-                    faults.append(f"{path.name}:{offset}: {record.digest_checker.problems}")
-    except Exception as error:  # whatever another program's reader says is a finding
-        faults.append(f"{path.name}: {type(error).__name__}: {error}")
-    if found != known:
-        faults.append(
-            f"{path.name}: {len(found - known)} records of no visit, {len(known - found)} visits of no record"
-        )
-    return faults
-
-
 # --- one run
 
 
@@ -267,23 +101,25 @@ class Moment(NamedTuple):
     """
 
     name: str
+    how: str
     wait_s: float
     share: float = 0.0
 
 
-def moments(chance: random.Random, whole_s: float, kills: int) -> list[Moment]:
+def moments(chance: random.Random, whole_s: float, kills: int, ways: Sequence[str]) -> list[Moment]:
     """Where a run's kills strike: two while it works at least, the others also while it starts and while it ends."""
     kinds = ["share", "share", *chance.choices(("start", "time", "share", "end"), (30, 20, 20, 30), k=kills - 2)]
     drawn: list[Moment] = []
     for kind in kinds:
+        how = chance.choice(ways)
         if kind == "start":
-            drawn.append(Moment(kind, chance.uniform(0.0, EARLY_S), chance.choice((0.0, 0.0, 0.5, 1.0))))
+            drawn.append(Moment(kind, how, chance.uniform(0.0, EARLY_S), chance.choice((0.0, 0.0, 0.5, 1.0))))
         elif kind == "time":
-            drawn.append(Moment(kind, chance.uniform(0.2, max(0.4, 0.6 * whole_s))))
+            drawn.append(Moment(kind, how, chance.uniform(0.2, max(0.4, 0.6 * whole_s))))
         elif kind == "share":
-            drawn.append(Moment(kind, chance.uniform(0.0, 0.05), chance.random()))
+            drawn.append(Moment(kind, how, chance.uniform(0.0, 0.05), chance.random()))
         else:
-            drawn.append(Moment(kind, chance.uniform(0.0, 0.35), 1.0))
+            drawn.append(Moment(kind, how, chance.uniform(0.0, 0.35), 1.0))
     return sorted(drawn, key=lambda moment: moment.share)  # a smaller share would be reached at once after a larger
 
 
@@ -338,8 +174,7 @@ class Victim:
         done: set[str] = set()
         began = time.monotonic()
         for _ in range(LIVES_MAX):
-            moment = planned.pop(0) if planned else None
-            code = self._live(folder, moment, first, wanted, run)
+            code = self._live(folder, planned, first, wanted, run)
             asked = self.web.asked(born)
             born += len(asked)
             again = sorted((set(asked) & done) - often)
@@ -348,40 +183,66 @@ class Victim:
             twice = [url for url, times in Counter(asked).items() if times > 1 and url not in often]
             if twice:
                 run.faults.append(f"{len(twice)} URLs were asked twice in one life: {twice[:3]}")
-            if code is not None:
-                if code != 0:
-                    run.faults.append(f"a life ended with exit code {code}: {self.said()[-600:]}")
+            if code == 0:
+                break
+            if code not in CUT_SHORT:
+                run.faults.append(f"a life ended with exit code {code}: {self.said()[-600:]}")
                 break
             done = final_urls(folder)
-            run.lost_at_once = max(run.lost_at_once, len(set(asked) - done))
+            lost = set(asked) - done - often
+            run.lost_at_once = max(run.lost_at_once, len(lost))
+            if lost and code == INTERRUPTED:
+                run.faults.append(f"{len(lost)} URLs were asked and not kept by a clean stop: {sorted(lost)[:3]}")
         else:
             run.faults.append(f"it did not end within {LIVES_MAX} lives")
         run.wall_s = time.monotonic() - began
         everything = Counter(self.web.asked(first))
         run.asked = len(everything)
         run.asked_twice = sum(1 for url, times in everything.items() if times > 1 and url not in often)
+        if "Traceback" in self.said():
+            run.faults.append(f"it broke: {self.said()}")
 
-    def _live(self, folder: Path, moment: Moment | None, first: int, wanted: set[str], run: Run) -> int | None:
-        """One life; its exit code, or None where it was killed."""
+    def _live(self, folder: Path, planned: list[Moment], first: int, wanted: set[str], run: Run) -> int:
+        """One life, to the next moment that is planned or to its own end; its exit code."""
         born = time.monotonic()
         process = start(self.words(folder), self.log)
         try:
-            if moment is None:
-                return process.wait(LIFE_S)
-            code = self._wait(process, moment, first, wanted)
-            if code is not None:
-                return code
+            while planned:
+                moment = planned.pop(0)
+                code = self._wait(process, moment, first, wanted)
+                if code is not None:
+                    return code
+                run.kills.append(f"{moment.how} {moment.name} {time.monotonic() - born:.2f}")
+                if self._strike(process, moment, folder):
+                    break
+            return process.wait(LIFE_S)
         except subprocess.TimeoutExpired:
             run.faults.append(f"a life did not end within {LIFE_S:.0f} s")
-        lived_s = time.monotonic() - born
+            self._signal(process, signal.SIGKILL)
+            return process.wait()
+        finally:
+            time.sleep(SETTLE_S)
+
+    def _strike(self, process: subprocess.Popen[bytes], moment: Moment, folder: Path) -> bool:
+        """Does what was planned; whether the life ends by it."""
+        if moment.how == "freeze":
+            self._signal(process, signal.SIGSTOP)
+            time.sleep(FROZEN_S)
+            self._signal(process, signal.SIGCONT)
+        elif moment.how == "file":
+            if not (folder / "crawl.db").exists():
+                return False
+            (folder / "STOP").touch()
+        elif moment.how == "stop":
+            start([*self._weft, "stop", str(folder)], Path(os.devnull)).wait(LIFE_S)
+            return process.poll() is not None or (folder / "STOP").exists()
+        else:
+            self._signal(process, SIGNALS[moment.how])
+        return moment.how != "freeze"
+
+    def _signal(self, process: subprocess.Popen[bytes], number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        code = process.wait()
-        if code != -signal.SIGKILL:
-            return code  # it ended in the very moment
-        run.kills.append(f"{moment.name if moment else 'late'} {lived_s:.2f}")
-        time.sleep(SETTLE_S)
-        return None
+            os.killpg(process.pid, number)
 
     def _wait(self, process: subprocess.Popen[bytes], moment: Moment, first: int, wanted: set[str]) -> int | None:
         """Waits for the moment of a kill; the exit code, if the process ended before."""
@@ -418,6 +279,13 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=50, help="how many disturbed crawls (default: 50)")
     parser.add_argument("--kills", type=int, default=5, help="at most so many kills a run (default: 5)")
+    parser.add_argument(
+        "--how",
+        nargs="+",
+        choices=WAYS,
+        default=["kill"],
+        help="what happens at the moments: signals, a file STOP, `weft stop`, SIGSTOP and SIGCONT (default: kill)",
+    )
     parser.add_argument("--seed", type=int, default=1, help="of the moments, and of the invented web")
     parser.add_argument("--only", type=int, help="repeat just this run")
     parser.add_argument("--site", choices=("invented", "nginx"), default="invented")
@@ -489,7 +357,7 @@ def one_run(
     folder = victim.place / f"run{number}"
     victim.log.unlink(missing_ok=True)
     run = Run(number)
-    victim.disturbed(folder, run, moments(chance, whole_s, chance.randint(2, max(2, args.kills))), asked)
+    victim.disturbed(folder, run, moments(chance, whole_s, chance.randint(2, max(2, args.kills)), args.how), asked)
     if not run.faults:
         run.faults += differences(peace, result_of(folder)) + archive_faults(folder)
         if not args.no_check:

@@ -78,14 +78,22 @@ def crawl(
 
 def _wait(process: subprocess.Popen[bytes], deadline: float) -> tuple[int, int]:
     """The exit code and the peak memory of a process; ``TimeoutError`` past the deadline."""
-    while True:
-        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-        if pid:
-            process.returncode = os.waitstatus_to_exitcode(status)
-            return process.returncode, usage.ru_maxrss * 1024
+    peak_b = 0
+    while process.poll() is None:
+        peak_b = max(peak_b, _peak_b(process.pid))
         if time.monotonic() > deadline:
             raise TimeoutError
         time.sleep(0.02)
+    return process.returncode, peak_b
+
+
+def _peak_b(pid: int) -> int:
+    """The most memory a process had so far; 0 where it cannot be told (it is gone, or there is no /proc)."""
+    try:
+        found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    except OSError:
+        return 0
+    return int(found[1]) * 1024 if found else 0
 
 
 def at_host(site: Site, host: str = HOST) -> tuple[str, str]:

@@ -155,7 +155,9 @@ def _values(document: Document, options: dict[str, object]) -> Iterator[tuple[El
 
 
 def _elements(document: Document, options: dict[str, object]) -> Iterable[Element]:
-    regions = [e for path in _list(options.get("restrict_xpaths", ())) for e in cast("list[Element]", document.xpath(path))]
+    regions = [
+        e for path in _list(options.get("restrict_xpaths", ())) for e in cast("list[Element]", document.xpath(path))
+    ]
     regions += [e for selector in _list(options.get("restrict_css", ())) for e in document.select(selector)]
     if "restrict_xpaths" not in options and "restrict_css" not in options:
         return document.iter_elements()

@@ -25,7 +25,18 @@ def test_debian_documentation_is_found_exactly(weft: Weft, nginx_folder: Callabl
     server = nginx_folder({host: place.folder for host, place in hosts.items()})
     seeds = [server.at(place.start, host) for host, place in hosts.items()]
     ended = weft(
-        "crawl", *seeds, "-o", "docs", "--resolve", "*.test=127.0.0.1", "--delay", "0", "--per-host", "8", "--quiet", timeout=300
+        "crawl",
+        *seeds,
+        "-o",
+        "docs",
+        "--resolve",
+        "*.test=127.0.0.1",
+        "--delay",
+        "0",
+        "--per-host",
+        "8",
+        "--quiet",
+        timeout=300,
     )
     assert ended.code == 0, ended.stderr
     pages = [json.loads(line) for line in weft("pages", "docs", timeout=120).stdout.splitlines()]

@@ -15,11 +15,10 @@ from weft.frontier.memory import MemoryFrontier
 from weft.frontier.polite import Schedule
 from weft.frontier.sql import Settled, SqlFrontier
 from weft.ports import Clock, Parent, Pass
-from weft.records import ADMITTED, Lease, Link, LinkKind, State, Verdict
+from weft.records import ADMITTED, Lease, Link, LinkKind, State, Verdict, Visit
 from weft.spec import CrawlSpec, Politeness, Scope
 from weft.store.schema import MIGRATIONS
 from weft.store.sql import SqlStore
-from weft.records import Visit
 from weft.url import DEFAULT_RULES, Normalizer, site_of
 
 HOSTS = ("a.test", "b.test", "out.test")
@@ -81,13 +80,17 @@ def make_sql(database: Database, time: FakeTime, order: str, per_host: int, cach
 
 
 URLS = st.builds(
-    lambda host, path: f"http://{host}/{path}", st.sampled_from(HOSTS), st.sampled_from(["", "a", "%61", "b", "c", "d", "e", "%7Ef", "~f"])
+    lambda host, path: f"http://{host}/{path}",
+    st.sampled_from(HOSTS),
+    st.sampled_from(["", "a", "%61", "b", "c", "d", "e", "%7Ef", "~f"]),
 )
 LINKS = st.lists(
     st.builds(
         Link,
         URLS,
-        st.sampled_from([LinkKind.A.value, LinkKind.A.value, LinkKind.A.value, LinkKind.REDIRECT.value, LinkKind.IMAGE.value]),
+        st.sampled_from(
+            [LinkKind.A.value, LinkKind.A.value, LinkKind.A.value, LinkKind.REDIRECT.value, LinkKind.IMAGE.value]
+        ),
         st.just("anchor"),
         st.sampled_from(["", "", "", "nofollow"]),
     ),
@@ -98,7 +101,12 @@ LINKS = st.lists(
 class FrontierMachine(RuleBasedStateMachine):
     """Random crawls, with ticks, kills and any order: the two frontiers must agree at every tick."""
 
-    @initialize(order=st.sampled_from(["bfs", "dfs"]), per_host=st.integers(1, 2), cache=st.sampled_from([2, 1000]), seeds=st.lists(URLS, min_size=1, max_size=3))
+    @initialize(
+        order=st.sampled_from(["bfs", "dfs"]),
+        per_host=st.integers(1, 2),
+        cache=st.sampled_from([2, 1000]),
+        seeds=st.lists(URLS, min_size=1, max_size=3),
+    )
     def begin(self, order: str, per_host: int, cache: int, seeds: list[str]) -> None:
         self.folder = tempfile.TemporaryDirectory()
         self.time = FakeTime()
@@ -111,7 +119,7 @@ class FrontierMachine(RuleBasedStateMachine):
         self.concluded: list[tuple[str, Lease, str, list[Link]]] = []
         with self.database.transaction():
             for seed in seeds:
-                self.sql.seed(seed, "test")
+                self.sql.discovery.seed(seed, "test")
                 self.model.seed(seed)
             self.sql.flush()
         self.sql.committed()
@@ -147,14 +155,16 @@ class FrontierMachine(RuleBasedStateMachine):
             self.sql.settle(
                 Settled(lease=lease, state=state, visit=visits[lease.page]) for _, lease, state, _ in self.concluded
             )
-            self.sql.prefetch(link.target for _, _, _, links in self.concluded for link in links)
+            self.sql.discovery.prefetch(link.target for _, _, _, links in self.concluded for link in links)
             packs, rows = [], []
             for _, lease, _, links in self.concluded:
-                packed, _ = self.sql.offer(self.sql.hands[lease.page], visits[lease.page], links, False)
+                packed, _ = self.sql.discovery.offer(self.sql.hands[lease.page], visits[lease.page], links, False)
                 packs.append((visits[lease.page], packed))
-                rows.append(Visit(id=visits[lease.page], page=lease.page, url=lease.page, purpose=0, attempt=1, started_ms=0))
+                rows.append(
+                    Visit(id=visits[lease.page], page=lease.page, url=lease.page, purpose=0, attempt=1, started_ms=0)
+                )
             store.write(rows, packs, {})
-            self.sql.offer_again()
+            self.sql.discovery.offer_again()
             self.sql.flush()
         self.sql.committed()
         for key, lease, state, links in self.concluded:
@@ -201,7 +211,7 @@ class FrontierMachine(RuleBasedStateMachine):
 
     @invariant()
     def polite(self) -> None:
-        for site in getattr(self, "sql").schedule.sites.values() if hasattr(self, "sql") else ():
+        for site in self.sql.schedule.sites.values() if hasattr(self, "sql") else ():
             assert 0 <= site.running <= self.per_host
 
     def teardown(self) -> None:

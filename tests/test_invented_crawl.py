@@ -1,4 +1,4 @@
-"""A crawl of an invented web equals its answer key: pages, depths, links in order, duplicates (R2, R3, R13, E17, G6)."""
+"""A crawl of an invented web equals its key: pages, depths, links in order, duplicates (R2, R3, R13, E17, G6)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def test_pages_links_and_duplicates_equal_the_key(weft: Weft, invented: Callable
     pages = {str(page["url"]): page for page in rows(weft, "pages", "out")}
     assert {url: page["status"] for url, page in pages.items()} == {url: entry.status for url, entry in wanted.items()}
     assert {url: page["depth"] for url, page in pages.items()} == {url: entry.depth for url, entry in wanted.items()}
-    titles = {url: page["title"] for url, page in pages.items() if page["status"] == 200 and page["type"] == "text/html"}
+    titles = {
+        url: page["title"] for url, page in pages.items() if page["status"] == 200 and page["type"] == "text/html"
+    }
     assert titles == {url: wanted[url].title for url in titles}
 
     links: dict[str, list[tuple[object, ...]]] = {}

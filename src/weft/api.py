@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from weft.errors import Cause
+from weft.errors import Cause, SpecError
 from weft.records import Purpose
 
 if TYPE_CHECKING:
@@ -53,11 +53,14 @@ async def crawl(*seeds: str, folder: str | Path | None = None, **options: object
     """
     from weft.assemble import open_crawl
     from weft.derive.read import StoredCrawl
+    from weft.folder import Folder
     from weft.options import spec_of
     from weft.session import plan_crawl
 
     async with AsyncExitStack() as stack:
         path = Path(folder) if folder is not None else _temporary(stack)
+        if not seeds and not Folder(path).exists:
+            raise SpecError('no seed: give a URL, a host or a file of them, for example: weft.crawl("https://example.org")')
         plan = plan_crawl(spec_of(seeds, options), str(path), fresh=False, warn=_logger.warning)
         stream = _Stream()
         running = await stack.enter_async_context(
@@ -123,6 +126,8 @@ async def _end(running: Crawl, task: asyncio.Task[StopReason]) -> None:
             cancelled = error
     if cancelled is not None:
         raise cancelled
+    if not task.cancelled():
+        task.result()  # whatever went wrong at the end: a disk that is full
 
 
 def _never_asked(stored: StoredCrawl) -> Iterator[int]:

@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from weft import __version__
-from weft.loop import DONE, FAILED, Crawl, Observer, StopReason
 from weft.db import Database, open_writer
 from weft.errors import Cause
 from weft.fetch.cookies import CookieJar, CookieRow
@@ -26,6 +25,7 @@ from weft.folder import Folder
 from weft.frontier.polite import Schedule
 from weft.frontier.sql import SqlFrontier
 from weft.judge.admit import Admission
+from weft.loop import DONE, FAILED, Crawl, Observer, StopReason
 from weft.parse.html import parse_page
 from weft.ports import Clock
 from weft.records import Fetched, Parsed
@@ -52,7 +52,9 @@ class Parts:
         self.folder = folder
         self.database = database
         self.clock = clock
-        self.normalizer = Normalizer((spec.urls.normalize or DEFAULT_RULES) + (("drop-query",) if spec.urls.drop_query else ()))
+        self.normalizer = Normalizer(
+            (spec.urls.normalize or DEFAULT_RULES) + (("drop-query",) if spec.urls.drop_query else ())
+        )
         self.judge = Admission(spec, seed_urls, datetime.now(UTC).year)
         self.judge.load(connection.execute("SELECT key, value FROM trap").fetchall())
         for (name,) in connection.execute("SELECT name FROM scope_site").fetchall():
@@ -62,7 +64,9 @@ class Parts:
         self.policy = AddressPolicy(spec.network, [host_of(url) for url in seed_urls])
         self.resolver = Resolver(spec.network, self.policy)
         self.jar = self._cookie_jar()
-        self.fetcher = Fetcher(spec, self.policy, jar=self.jar, home_origins=[origin_of(url) for url in seed_urls], epoch_ms=clock.epoch_ms)
+        self.fetcher = Fetcher(
+            spec, self.policy, jar=self.jar, home_origins=[origin_of(url) for url in seed_urls], epoch_ms=clock.epoch_ms
+        )
         schedule = Schedule(spec.politeness.per_host, self._ip_bounds, by_turns=spec.politeness.order == "dfs")
         self.frontier = SqlFrontier(
             connection, spec, self.judge, self.rules, schedule, self.normalizer, clock, self.resolver.cached,
@@ -95,9 +99,14 @@ class Parts:
         """The parser, with the page marked while it runs."""
         with self._mark.of(url):
             return parse_page(
-                answer.body, url, answer.header("content-type"), answer.header_values("x-robots-tag"), answer.header_values("link"),
-                answer.header("refresh"), max_links=self.spec.limits.max_links_per_page,
-            )  # fmt: skip
+                answer.body,
+                url,
+                answer.header("content-type"),
+                answer.header_values("x-robots-tag"),
+                answer.header_values("link"),
+                answer.header("refresh"),
+                max_links=self.spec.limits.max_links_per_page,
+            )
 
     def parse_sitemap(self, body: bytes, url: str, content_type: str | None) -> Sitemap:
         return parse_sitemap(body, url, content_type)
@@ -116,7 +125,7 @@ class Parts:
         if _resident_b() < limit * _SHED_SHARE:
             self._throttled = False
             return
-        self.frontier.seen.recent.shed()
+        self.frontier.discovery.seen.recent.shed()
         gc.collect()
         self._throttled = _resident_b() >= limit
 
@@ -126,11 +135,16 @@ class Parts:
         if self.jar is not None:
             rows = self.jar.dump()
             connection.executemany(
-                "DELETE FROM cookie WHERE origin = ? AND path = ? AND name = ?", [row[:3] for row in rows if row.value is None]
+                "DELETE FROM cookie WHERE origin = ? AND path = ? AND name = ?",
+                [row[:3] for row in rows if row.value is None],
             )
-            connection.executemany("INSERT OR REPLACE INTO cookie VALUES(?, ?, ?, ?, ?)", [row for row in rows if row.value is not None])
+            connection.executemany(
+                "INSERT OR REPLACE INTO cookie VALUES(?, ?, ?, ?, ?)", [row for row in rows if row.value is not None]
+            )
         connection.executemany("INSERT OR REPLACE INTO trap VALUES(?, ?)", self.judge.dump())
-        connection.executemany("INSERT OR IGNORE INTO scope_site VALUES(?)", [(name,) for name in self.judge.new_sites()])
+        connection.executemany(
+            "INSERT OR IGNORE INTO scope_site VALUES(?)", [(name,) for name in self.judge.new_sites()]
+        )
         connection.execute("INSERT OR REPLACE INTO meta VALUES('last_tick_ms', ?)", (self.clock.epoch_ms(),))
         connection.execute(
             "UPDATE run SET active_ms = ?, pages = ? WHERE id = (SELECT max(id) FROM run)",
@@ -225,7 +239,8 @@ def _begin(parts: Parts, seeds: list[Seed], seeded: bool, fatal: str | None, lim
         connection.execute("DELETE FROM origin WHERE robots_cause IS NOT NULL")  # asked again by each run
         if fatal is not None:
             connection.execute(
-                "UPDATE page SET state = 'E', cause = ? WHERE id = (SELECT coalesce(page, id) FROM url WHERE text = ?) AND state IN ('R', 'W')",
+                "UPDATE page SET state = 'E', cause = ? WHERE state IN ('R', 'W')"
+                " AND id = (SELECT coalesce(page, id) FROM url WHERE text = ?)",
                 (Cause.BUG.value, fatal),
             )
             frontier.recount_states()
@@ -234,9 +249,13 @@ def _begin(parts: Parts, seeds: list[Seed], seeded: bool, fatal: str | None, lim
         if seeded:
             frontier.load(killed=killed, limits_changed=limits_changed)
         for seed in seeds:
-            frontier.seed(seed.url, f"{seed.source}:{seed.line}" if seed.source else "command line", seed.fallback)
+            frontier.discovery.seed(
+                seed.url, f"{seed.source}:{seed.line}" if seed.source else "command line", seed.fallback
+            )
         connection.execute("INSERT OR IGNORE INTO meta VALUES('seeded', 1)")
-        run_id = connection.execute("INSERT INTO run(started_ms, version) VALUES(?, ?)", (parts.clock.epoch_ms(), __version__)).lastrowid
+        run_id = connection.execute(
+            "INSERT INTO run(started_ms, version) VALUES(?, ?)", (parts.clock.epoch_ms(), __version__)
+        ).lastrowid
         frontier.flush()
     frontier.committed()
     assert run_id is not None
@@ -252,20 +271,33 @@ def _recover_archive(parts: Parts) -> None:
         size = path.stat().st_size if path.exists() else 0
         with database.transaction() as connection:
             lost = (
-                "SELECT v.id FROM visit v JOIN warc w ON w.id = v.warc WHERE w.file = ? AND v.warc_offset + v.warc_length > ?"
+                "SELECT v.id FROM visit v JOIN warc w ON w.id = v.warc"
+                " WHERE w.file = ? AND v.warc_offset + v.warc_length > ?"
             )
-            connection.execute(f"UPDATE page SET state = 'W', visit = NULL WHERE state IN ('C', 'E') AND visit IN ({lost})", (file, size))
-            connection.execute(f"UPDATE visit SET warc = NULL, digest = NULL, hash = NULL WHERE id IN ({lost})", (file, size))
+            connection.execute(
+                f"UPDATE page SET state = 'W', visit = NULL WHERE state IN ('C', 'E') AND visit IN ({lost})",
+                (file, size),
+            )
+            connection.execute(
+                f"UPDATE visit SET warc = NULL, digest = NULL, hash = NULL WHERE id IN ({lost})", (file, size)
+            )
             connection.execute("UPDATE warc SET committed_b = ?, closed = 1 WHERE file = ?", (size, file))
             parts.frontier.recount_states()
 
 
 def _archive(parts: Parts, run_id: int) -> Archive:
-    info = {"robots": "ignore" if parts.spec.politeness.ignore_robots else "obey", "http-header-user-agent": user_agent_of(parts.spec.identity)}
+    info = {
+        "robots": "ignore" if parts.spec.politeness.ignore_robots else "obey",
+        "http-header-user-agent": user_agent_of(parts.spec.identity),
+    }
     writer = WarcWriter(
-        parts.folder.warc, prefix=f"{run_id:05d}", max_file_b=parts.spec.keep.warc_file_b, software=f"weft/{__version__}", info=info,
+        parts.folder.warc,
+        prefix=f"{run_id:05d}",
+        max_file_b=parts.spec.keep.warc_file_b,
+        software=f"weft/{__version__}",
+        info=info,
         now=lambda: datetime.now(UTC),
-    )  # fmt: skip
+    )
     return Archive(writer, parts.store, parts.fetcher.request_head)
 
 
@@ -278,10 +310,12 @@ async def run_crawl(crawl: Crawl) -> StopReason:
     parts.archive.close()
     with parts.database.transaction() as connection:
         connection.executemany(
-            "UPDATE warc SET committed_b = ?, closed = ? WHERE file = ?", [(size, closed, f) for f, (size, closed) in parts.archive.positions().items()]
+            "UPDATE warc SET committed_b = ?, closed = ? WHERE file = ?",
+            [(size, closed, f) for f, (size, closed) in parts.archive.positions().items()],
         )
         connection.execute(
-            "UPDATE run SET ended_ms = ?, stop_reason = ? WHERE id = (SELECT max(id) FROM run)", (parts.clock.epoch_ms(), reason.name)
+            "UPDATE run SET ended_ms = ?, stop_reason = ? WHERE id = (SELECT max(id) FROM run)",
+            (parts.clock.epoch_ms(), reason.name),
         )
     if parts.spec.keep.archive:
         write_index(parts.database, parts.folder)
@@ -291,12 +325,21 @@ async def run_crawl(crawl: Crawl) -> StopReason:
 def write_index(database: Database, folder: Folder) -> None:
     """CDXJ, made from the database."""
     rows = database.connection.execute(
-        "SELECT u.text, v.started_ms, v.type, v.status, v.digest, v.warc_length, v.warc_offset, w.file, v.revisit FROM visit v"
-        " JOIN url u ON u.id = v.url JOIN warc w ON w.id = v.warc WHERE v.status IS NOT NULL"
+        "SELECT u.text, v.started_ms, v.type, v.status, v.digest, v.warc_length, v.warc_offset, w.file, v.revisit"
+        " FROM visit v JOIN url u ON u.id = v.url JOIN warc w ON w.id = v.warc WHERE v.status IS NOT NULL"
     )
     write_cdxj(
         (
-            CdxRow(url, datetime.fromtimestamp(ms / 1000, UTC), "warc/revisit" if revisit else mime or "unk", status, digest, length, offset, file)
+            CdxRow(
+                url,
+                datetime.fromtimestamp(ms / 1000, UTC),
+                "warc/revisit" if revisit else mime or "unk",
+                status,
+                digest,
+                length,
+                offset,
+                file,
+            )
             for url, ms, mime, status, digest, length, offset, file, revisit in rows
         ),
         folder.cdxj,
@@ -315,7 +358,10 @@ def _meta(database: Database, name: str) -> str:
 
 
 def _stored_seeds(database: Database) -> list[str]:
-    return [row[0] for row in database.connection.execute("SELECT u.text FROM seed s JOIN url u ON u.id = s.page ORDER BY s.id")]
+    return [
+        row[0]
+        for row in database.connection.execute("SELECT u.text FROM seed s JOIN url u ON u.id = s.page ORDER BY s.id")
+    ]
 
 
 def _cache_entries(spec: CrawlSpec) -> int:
@@ -326,7 +372,6 @@ def _cache_entries(spec: CrawlSpec) -> int:
 def _resident_b() -> int:
     """Memory of this process; 0 where the system does not tell."""
     try:
-        with open("/proc/self/statm", "rb") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return int(Path("/proc/self/statm").read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         return 0

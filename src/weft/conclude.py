@@ -13,11 +13,11 @@ import msgspec
 import xxhash
 
 from weft.errors import POLICIES, Cause
+from weft.fetch.location import REDIRECTS as REDIRECTS  # part of this module, too
+from weft.fetch.location import location_of
 from weft.records import Failure, Fetched, Lease, Link, LinkKind, Parsed, Visit
 from weft.spec import Limits
-from weft.url import resolve
 
-REDIRECTS = frozenset({301, 302, 303, 307, 308})
 SLOW_DOWN = frozenset({429, 503})
 PASSING_STATUSES = frozenset({408, 429, 502, 503, 504})
 SLOW_FIRST_S = 1.0
@@ -103,8 +103,7 @@ def _parsed(done: Concluded, parsed: Parsed, success: bool) -> None:
 
 
 def _redirect(done: Concluded, lease: Lease, answer: Fetched) -> None:
-    location = answer.header("location")
-    target = resolve(lease.url, location.strip()) if location is not None and location.strip() else None
+    target = location_of(answer, lease.url)
     if target is None:
         done.visit.detail = "redirect without a usable Location"
         return

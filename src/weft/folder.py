@@ -20,7 +20,19 @@ _HAS_LOCKS: bool = fcntl is not None
 SPEC_FILE = "crawl.toml"
 DB_FILE = "crawl.db"
 STOP_FILE = "STOP"
-_OURS = {SPEC_FILE, DB_FILE, DB_FILE + "-wal", DB_FILE + "-shm", "warc", "logs", "index", "lock", "added", STOP_FILE, "parsing"}
+_OURS = {
+    SPEC_FILE,
+    DB_FILE,
+    DB_FILE + "-wal",
+    DB_FILE + "-shm",
+    "warc",
+    "logs",
+    "index",
+    "lock",
+    "added",
+    STOP_FILE,
+    "parsing",
+}
 
 
 class Folder:
@@ -59,7 +71,10 @@ class Folder:
         if self.path.is_dir() and not self.exists:
             foreign = sorted(entry.name for entry in self.path.iterdir() if entry.name not in _OURS)
             if foreign:
-                raise FolderError(f"{self.path} is not empty and holds no crawl (there is {foreign[0]!r} in it): name another folder with -o")
+                raise FolderError(
+                    f"{self.path} is not empty and holds no crawl (there is {foreign[0]!r} in it):"
+                    " name another folder with -o"
+                )
         try:
             for path in (self.path, self.warc, self.logs):
                 path.mkdir(parents=True, exist_ok=True)
@@ -127,14 +142,18 @@ class Lock:
             if self._file is not None:
                 os.close(self._file)
                 self._file = None
-            raise FolderError(f"a crawl is running in {self._path.parent}: stop it with `weft stop {self._path.parent}`") from error
+            raise FolderError(
+                f"a crawl is running in {self._path.parent}: stop it with `weft stop {self._path.parent}`"
+            ) from error
         except OSError as error:
             raise FolderError(f"{self._path} cannot be locked: {error.strerror}") from error
         os.ftruncate(self._file, 0)
         os.write(self._file, f"{os.getpid()}\n".encode())
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         assert self._file is not None
         if not _HAS_LOCKS:
             self._path.unlink(missing_ok=True)

@@ -232,7 +232,9 @@ class Crawl:
                     assert_never(answer)
         except Exception:  # the border to the parser: whatever a page does to it must not end the crawl
             self._bugs.append((parts.clock.epoch_ms(), lease.url, traceback.format_exc()))
-            done = conclude_failure(lease, Failure(Cause.BUG, traceback.format_exc(limit=-1)[-500:]), visit_id, self._limits)
+            done = conclude_failure(
+                lease, Failure(Cause.BUG, traceback.format_exc(limit=-1)[-500:]), visit_id, self._limits
+            )
         self._slow_down(done)
         match lease.purpose:
             case Purpose.PAGE:
@@ -273,13 +275,18 @@ class Crawl:
         """`/a` to `/a/` with the slash rule on: the same page, asked again at the other URL."""
         target, lease = done.links[0].target, done.lease
         key = self.parts.normalizer.key
-        if target != lease.url and target.startswith("http") and lease.hops < self._limits.max_redirects and key(target) == key(lease.url):
+        if (
+            target != lease.url
+            and target.startswith("http")
+            and lease.hops < self._limits.max_redirects
+            and key(target) == key(lease.url)
+        ):
             done.again_at = target
 
     def _robots(self, done: Concluded) -> None:
         parts, lease = self.parts, done.lease
         site_id = parts.rules.waiting_site(lease.origin)
-        match parts.rules.answered(lease, done.answer, lambda url: parts.frontier.site_id(site_of(url))):
+        match parts.rules.answered(lease, done.answer, lambda url: parts.frontier.discovery.site_id(site_of(url))):
             case AskAgain(lease=again, rest_s=rest_s):
                 site = parts.frontier.site(again.site)
                 parts.frontier.schedule.rest(site, rest_s, parts.clock.seconds())
@@ -299,7 +306,7 @@ class Crawl:
     def _queue_sitemap(self, url: str, asking_site: int, parent: int | None) -> None:
         """A sitemap is read where it belongs to the crawl: on the site that names it, or inside the scope."""
         parts = self.parts
-        site_id = parts.frontier.site_id(site_of(url))
+        site_id = parts.frontier.discovery.site_id(site_of(url))
         if (site_id != asking_site and not parts.judge.covers(url)) or not parts.rules.allows(url):
             return
         lease = parts.sitemaps.add(url, site_id, parent)
@@ -344,22 +351,22 @@ class Crawl:
             frontier.settle(_settled(done) for done in batch if done.lease.purpose is Purpose.PAGE)
             packs = self._offer(batch)
             for done, found in entries:
-                frontier.prefetch(url for url, _ in found)
-                packs.append((done.visit.id, frontier.offer_sitemap(done.visit.id, found)))
+                frontier.discovery.prefetch(url for url, _ in found)
+                packs.append((done.visit.id, frontier.discovery.offer_sitemap(done.visit.id, found)))
                 done.visit.out_links = len(found)
             for url, source in frontier.later_seeds:
-                frontier.seed(url, source)
+                frontier.discovery.seed(url, source)
             frontier.later_seeds.clear()
             for done in batch:
-                done.visit.url = done.visit.url or frontier.name(done.lease.url)
+                done.visit.url = done.visit.url or frontier.discovery.name(done.lease.url)
             store.totals["pages"] += sum(done.stored_2xx and done.lease.purpose is Purpose.PAGE for done in batch)
             store.totals["links"] += sum(len(links) for _, links in packs)
             store.totals["bytes"] += sum(done.visit.size_wire or 0 for done in batch)
             for bug in self._bugs:
                 store.bug(*bug)
             store.write([done.visit for done in batch], packs, parts.archive.positions())
-            frontier.offer_again()
-            parts.sitemaps.flush(frontier.name)
+            frontier.discovery.offer_again()
+            parts.sitemaps.flush(frontier.discovery.name)
             parts.rules.flush()
             frontier.flush()
             parts.keep_small_state(self.elapsed_s)
@@ -369,18 +376,20 @@ class Crawl:
         for observer in self._observers:
             observer.ticked(batch, self)
         if store.totals["bugs"] > self._limits.max_bugs:
-            raise BugError(f"more than {self._limits.max_bugs} pages met a bug in weft; `weft status` names the folder to report")
+            raise BugError(
+                f"more than {self._limits.max_bugs} pages met a bug in weft; `weft status` names the folder to report"
+            )
 
     def _offer(self, batch: list[Concluded]) -> list[tuple[int, list[list[int | str]]]]:
         frontier = self.parts.frontier
-        frontier.prefetch(link.target for done in batch for link in done.links)
+        frontier.discovery.prefetch(link.target for done in batch for link in done.links)
         packs = []
         for done in batch:
             if done.lease.purpose is not Purpose.PAGE:
                 continue
             hand = frontier.hands[done.lease.page]
-            done.visit.url = frontier.name(done.lease.url)
-            packed, found = frontier.offer(hand, done.visit.id, done.links, done.visit.nofollow)
+            done.visit.url = frontier.discovery.name(done.lease.url)
+            packed, found = frontier.discovery.offer(hand, done.visit.id, done.links, done.visit.nofollow)
             done.visit.external_links = found.external
             if packed:
                 packs.append((done.visit.id, packed))
@@ -405,7 +414,7 @@ class Crawl:
         with self.parts.database.transaction():
             for url in urls:
                 self.parts.judge.add_seed(url)
-            new = sum(frontier.seed(url, source) for url in urls)
+            new = sum(frontier.discovery.seed(url, source) for url in urls)
             frontier.flush()
         frontier.committed()
         return new
@@ -413,9 +422,14 @@ class Crawl:
 
 def _settled(done: Concluded) -> Settled:
     return Settled(
-        lease=done.lease, state=done.state, visit=done.visit.id, cause=Cause(done.visit.cause) if done.visit.cause else None,
-        stored_2xx=done.stored_2xx, retry_s=done.retry_s, again_at=done.again_at,
-    )  # fmt: skip
+        lease=done.lease,
+        state=done.state,
+        visit=done.visit.id,
+        cause=Cause(done.visit.cause) if done.visit.cause else None,
+        stored_2xx=done.stored_2xx,
+        retry_s=done.retry_s,
+        again_at=done.again_at,
+    )
 
 
 def _never() -> bool:

@@ -23,7 +23,20 @@ if TYPE_CHECKING:
     from weft.conclude import Concluded
     from weft.loop import Crawl, StopReason
 
-COMMON_FIELDS = ("time", "purpose", "url", "state", "status", "error", "type", "size", "response_ms", "depth", "attempt", "links")
+COMMON_FIELDS = (
+    "time",
+    "purpose",
+    "url",
+    "state",
+    "status",
+    "error",
+    "type",
+    "size",
+    "response_ms",
+    "depth",
+    "attempt",
+    "links",
+)
 ERROR_FIELDS = ("time", "purpose", "url", "error", "detail", "attempt", "tried_again")
 ROTATE_B = 50_000_000
 PLAIN_EVERY_S = 5.0
@@ -44,11 +57,13 @@ class CsvLogs:
             moment, purpose = iso_of_ms(visit.started_ms), lease.purpose.name.lower()
             state = "W" if done.retry_s is not None or done.again_at is not None else done.state
             common.append(
-                (moment, purpose, lease.url, state, visit.status, visit.cause, visit.type, visit.size, visit.response_ms, lease.depth,
-                 lease.attempt, visit.out_links)
+                (moment, purpose, lease.url, state, visit.status, visit.cause, visit.type, visit.size, visit.response_ms,
+                 lease.depth, lease.attempt, visit.out_links)
             )  # fmt: skip
             if visit.cause is not None:
-                errors.append((moment, purpose, lease.url, visit.cause, visit.detail, lease.attempt, done.retry_s is not None))
+                errors.append(
+                    (moment, purpose, lease.url, visit.cause, visit.detail, lease.attempt, done.retry_s is not None)
+                )
         self._common.write(common)
         self._errors.write(errors)
         if self._screen is not None:
@@ -80,7 +95,7 @@ class _Csv:
             size_b = 0
         if size_b == 0:
             writer.writerow(self._fields)
-        writer.writerows([[cell(value) for value in row] for row in rows])
+        writer.writerows([[value if type(value) is int else cell(value) for value in row] for row in rows])
         with self._path.open("a", encoding="utf-8", newline="") as file:
             file.write(text.getvalue())
 
@@ -166,17 +181,48 @@ class LiveScreen:
 
         counts, totals = crawl.parts.frontier.counts, crawl.parts.store.totals
         grid = Table.grid(padding=(0, 2))
-        grid.add_row("pages", f"{totals['pages']:,}", "a second", f"{self._progress.pages_per_s():,.1f}", "links", f"{totals['links']:,}")
-        grid.add_row("waiting", f"{counts['waiting']:,}", "running", str(crawl.parts.fetcher.running), "hosts", f"{counts['hosts']:,}")
-        grid.add_row("errors", f"{counts['errors']:,}", "refused", f"{counts['refused']:,}", "received", human_bytes(totals["bytes"]))
+        grid.add_row(
+            "pages",
+            f"{totals['pages']:,}",
+            "a second",
+            f"{self._progress.pages_per_s():,.1f}",
+            "links",
+            f"{totals['links']:,}",
+        )
+        grid.add_row(
+            "waiting",
+            f"{counts['waiting']:,}",
+            "running",
+            str(crawl.parts.fetcher.running),
+            "hosts",
+            f"{counts['hosts']:,}",
+        )
+        grid.add_row(
+            "errors",
+            f"{counts['errors']:,}",
+            "refused",
+            f"{counts['refused']:,}",
+            "received",
+            human_bytes(totals["bytes"]),
+        )
         eta = self._progress.eta_s(crawl)
         left = f"   ends in about {human_seconds(eta)}" if eta is not None else ""
-        lines: list[RenderableType] = [Text(f"weft  {crawl.parts.folder.path}  {human_seconds(crawl.elapsed_s)}{left}", style="bold"), grid]
+        lines: list[RenderableType] = [
+            Text(f"weft  {crawl.parts.folder.path}  {human_seconds(crawl.elapsed_s)}{left}", style="bold"),
+            grid,
+        ]
         if self._progress.causes:
-            lines.append(Text("  ".join(f"{cause} {number}" for cause, number in self._progress.causes.most_common(5)), style="yellow"))
+            lines.append(
+                Text(
+                    "  ".join(f"{cause} {number}" for cause, number in self._progress.causes.most_common(5)),
+                    style="yellow",
+                )
+            )
         lines += [Text(shown(page), style="dim", no_wrap=True, overflow="ellipsis") for page in self._progress.recent]
         if crawl.stopping:
-            lines.append(Text("stopping: waiting for the pages under way (Ctrl-C again ends at once)", style="bold yellow"))
+            lines.append(
+                Text("stopping: waiting for the pages under way (Ctrl-C again ends at once)", style="bold yellow")
+            )
         return Group(*lines)
 
 
@@ -186,8 +232,8 @@ def summary_line(crawl: Crawl, progress: Progress) -> str:
     eta = progress.eta_s(crawl)
     left = f", ends in about {human_seconds(eta)}" if eta is not None else ""
     return (
-        f"{human_seconds(crawl.elapsed_s)}: {totals['pages']:,} pages, {progress.pages_per_s():,.1f}/s, {counts['waiting']:,} waiting,"
-        f" {counts['hosts']:,} hosts, {counts['errors']:,} errors{causes}{left}"
+        f"{human_seconds(crawl.elapsed_s)}: {totals['pages']:,} pages, {progress.pages_per_s():,.1f}/s,"
+        f" {counts['waiting']:,} waiting, {counts['hosts']:,} hosts, {counts['errors']:,} errors{causes}{left}"
     )
 
 

@@ -19,7 +19,9 @@ class Clock:
     back since) and goes on by the monotonic clock, so what is stored as an instant stays in order.
     """
 
-    def __init__(self, not_before_ms: int = 0, now: Callable[[], float] = time.time, mono: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, not_before_ms: int = 0, now: Callable[[], float] = time.time, mono: Callable[[], float] = time.monotonic
+    ) -> None:
         self._mono = mono
         self._start = mono()
         self._epoch_ms = max(int(now() * 1000), not_before_ms)

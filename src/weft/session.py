@@ -13,9 +13,9 @@ import msgspec
 
 from weft.assemble import Parts, open_crawl, run_crawl
 from weft.db import open_writer
-from weft.loop import Crawl, Observer, StopReason
 from weft.errors import FolderError, SpecError
 from weft.folder import Folder
+from weft.loop import Crawl, Observer, StopReason
 from weft.options import differences, read_spec, seeds_differ, write_spec
 from weft.ports import Clock
 from weft.seeds import Seed, default_folder, read_seeds
@@ -96,7 +96,9 @@ def run_plan(plan: Plan, observers: list[Observer], began: Callable[[Crawl], Non
     """Runs the crawl on an event loop of its own, with signals: once stops cleanly, twice at once."""
 
     async def main() -> StopReason:
-        async with open_crawl(plan.spec, plan.folder, plan.seeds, observers, limits_changed=plan.limits_changed) as crawl:
+        async with open_crawl(
+            plan.spec, plan.folder, plan.seeds, observers, limits_changed=plan.limits_changed
+        ) as crawl:
             loop = asyncio.get_running_loop()
             for name in _SIGNALS:
                 if hasattr(signal, name):
@@ -120,14 +122,18 @@ def add_to_stopped(folder: Folder, seeds: Sequence[Seed]) -> int:
         raise FolderError(f"the crawl in {folder.path} has not begun: start it with `weft resume {folder.path}`")
     spec = read_spec(folder.spec)
     # Nothing is asked here: files that only requests need may be gone.
-    spec = msgspec.structs.replace(spec, network=msgspec.structs.replace(spec.network, cookies=None, ca=None, cert=None))
+    spec = msgspec.structs.replace(
+        spec, network=msgspec.structs.replace(spec.network, cookies=None, ca=None, cert=None)
+    )
     with folder.lock(), ExitStack() as stack:
         mark = folder.parsing.read_bytes() if folder.parsing.is_file() else None
         database = open_writer(folder.db, MIGRATIONS)
         stack.callback(database.close)
         if mark is not None:  # the page that ended the last run is still to be known at the resume
             stack.callback(folder.parsing.write_bytes, mark)
-        known = database.connection.execute("SELECT u.text FROM seed s JOIN url u ON u.id = s.page ORDER BY s.id").fetchall()
+        known = database.connection.execute(
+            "SELECT u.text FROM seed s JOIN url u ON u.id = s.page ORDER BY s.id"
+        ).fetchall()
         last = database.connection.execute("SELECT value FROM meta WHERE name = 'last_tick_ms'").fetchone()
         parts = Parts(spec, folder, database, Clock(int(last[0]) if last is not None else 0), [row[0] for row in known])
         stack.callback(parts.close)
@@ -140,7 +146,7 @@ def _admit_added(parts: Parts, seeds: Sequence[Seed]) -> int:
     with parts.database.transaction():
         for url, _ in urls:
             parts.judge.add_seed(url)
-        new = sum(parts.frontier.seed(url, "weft add", fallback) for url, fallback in urls)
+        new = sum(parts.frontier.discovery.seed(url, "weft add", fallback) for url, fallback in urls)
         parts.frontier.flush()
     parts.frontier.committed()
     for path, _ in left:

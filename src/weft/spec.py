@@ -63,23 +63,29 @@ class Politeness(msgspec.Struct, frozen=True, kw_only=True):
 class Traps(msgspec.Struct, frozen=True, kw_only=True):
     """Budgets against endless sites (E20); 0 switches a rule off."""
 
-    path_repeats: Annotated[int, Meta(description="the same segment of a path at most N times, else PATH_REPEATS")] = 3
+    path_repeats: Annotated[
+        int, Meta(description="the same segments of a path fewer than N times in a row, else PATH_REPEATS")
+    ] = 3
     path_segments: Annotated[int, Meta(description="at most N segments in a path, else PATH_TOO_DEEP")] = 25
     query_repeats: Annotated[
-        int, Meta(description="the same parameter of a query at most N times, else QUERY_REPEATS")
+        int, Meta(description="the same parameter of a query fewer than N times, else QUERY_REPEATS")
     ] = 3
     query_b: Annotated[int, Meta(description="at most this many bytes of query, else QUERY_TOO_LONG")] = 1_024
-    query_variants: Annotated[int, Meta(description="at most N queries of one path, else QUERY_VARIANTS")] = 500
+    query_variants: Annotated[
+        int, Meta(description="at most N mixtures (and 8 for each value) of one path's filters, else QUERY_VARIANTS")
+    ] = 500
     slash_aliases: Annotated[
         int, Meta(description="at most N URLs with // in their path per site, else SLASH_ALIASES")
     ] = 20
     session_ids: Annotated[int, Meta(description="at most N session ids of one page, else SESSION_IDS")] = 3
-    calendar_pages: Annotated[int, Meta(description="at most N calendar pages per site, else CALENDAR")] = 1_000
+    calendar_pages: Annotated[
+        int, Meta(description="at most N steps of a calendar, or N dates that lead to dates only, else CALENDAR")
+    ] = 1_000
     chain: Annotated[
-        int, Meta(description="at most N pages in a row that each bring one new link, else CHAIN_TOO_LONG")
+        int, Meta(description="at most N pages of one shape in a row, each found on the last, else CHAIN_TOO_LONG")
     ] = 500
     endless_site_pages: Annotated[
-        int, Meta(description="at most N pages of a site that makes them up endlessly, else ENDLESS_SITE")
+        int, Meta(description="N pages of a site that makes them up without end are enough, else ENDLESS_SITE")
     ] = 3_000
     hosts_per_domain: Annotated[
         int, Meta(description="at most N hosts of one registrable domain, else HOSTS_PER_DOMAIN")

@@ -38,7 +38,8 @@ def _tell(report: Report) -> None:
         print(shown(f"note: {note}"))
     looked_at = (
         f"{report.pages:,} pages, {report.visits:,} visits, {report.links:,} links, {report.warc_records:,} records"
-        f" in {report.warc_files:,} WARC files ({human_bytes(report.warc_bytes)}), {report.index_lines:,} lines of the index"
+        f" in {report.warc_files:,} WARC files ({human_bytes(report.warc_bytes)}), {report.index_lines:,} lines of the"
+        " index"
     )
     if report.consistent:
         print(shown(f"{report.folder} is consistent: {looked_at}"))
@@ -61,7 +62,9 @@ class _Shown:
             self._status.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._terminal:
             self._status.stop()
 

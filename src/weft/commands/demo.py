@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"weft: the demo was stopped; what it has is in {folder}", file=sys.stderr)
         return reason.exit_code
     if not facts.complete:
-        print(f"weft: {len(facts.missing)} pages are missing and {len(facts.unexpected)} too many: a bug in weft", file=sys.stderr)
+        print(f"weft: a bug in weft; is the demo complete? {_complete(facts)}", file=sys.stderr)
         return _FAILED
     return 0
 
@@ -59,7 +59,9 @@ def _ignore(_message: str) -> None:
 
 def lines_of(facts: Facts) -> Iterator[str]:
     """The summary for a person: what was done, a line each, and what to try next."""
-    yield _told("crawled", f"{facts.pages:,} pages and {facts.links:,} links of {facts.hosts} hosts in {facts.elapsed_s} s")
+    yield _told(
+        "crawled", f"{facts.pages:,} pages and {facts.links:,} links of {facts.hosts} hosts in {facts.elapsed_s} s"
+    )
     yield _told("survived", _survived(facts))
     yield _told("complete", _complete(facts))
     yield _told("answers", _counted(facts.statuses))
@@ -69,7 +71,7 @@ def lines_of(facts: Facts) -> Iterator[str]:
     yield _told("obeyed", f"robots.txt: {facts.robots_refused} URLs not asked; nofollow: {facts.nofollow} not followed")
     yield _told("escaped", f"traps: {_counted(facts.traps)}")
     yield _told("errors", f"{_counted(facts.errors) or 'none'} (retried, recorded with their cause)")
-    yield _told("archived", f"{human_bytes(facts.warc_b)} of requests and answers as WARC, with an index for replay")
+    yield _told("archived", f"{facts.warc_records:,} WARC records, {human_bytes(facts.warc_b)}, each checked; an index for replay")
     if facts.why_url is not None:
         yield _told("why", f"{facts.why_url} was refused:")
         yield _told("", shown(facts.why or ""))
@@ -86,6 +88,8 @@ def _survived(facts: Facts) -> str:
 
 
 def _complete(facts: Facts) -> str:
+    if facts.problems:
+        return f"NO: weft check finds {_counted(facts.problems)}"
     if facts.complete:
         return f"all {facts.expected:,} URLs that this web's answer key names, and no others but traps"
     return f"NO: of {facts.expected:,} URLs in the answer key {len(facts.missing)} are missing, {len(facts.unexpected)} are too many"
@@ -110,6 +114,11 @@ def _told(word: str, text: str) -> str:
 
 def _styled(line: str) -> str:
     """The words in front in bold, on a terminal that wants it."""
-    if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or not line.startswith("  ") or line[2 + _WIDTH - 1 : 2 + _WIDTH] != " ":
+    if (
+        not sys.stdout.isatty()
+        or os.environ.get("NO_COLOR")
+        or not line.startswith("  ")
+        or line[2 + _WIDTH - 1 : 2 + _WIDTH] != " "
+    ):
         return line
     return f"\x1b[1m{line[: 2 + _WIDTH]}\x1b[0m{line[2 + _WIDTH :]}"

@@ -8,9 +8,12 @@ from weft.derive.read import LinkRow, StoredCrawl
 from weft.derive.rows import Column, write_rows
 
 COLUMNS = (
-    Column("kind", ("kind",), 9), Column("followed", ("followed",), 8), Column("source", ("source",)), Column("target", ("target",)),
+    Column("kind", ("kind",), 9),
+    Column("followed", ("followed",), 8),
+    Column("source", ("source",)),
+    Column("target", ("target",)),
     Column("anchor", ("anchor",)),
-)  # fmt: skip
+)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -8,10 +8,16 @@ from weft.derive.read import Page, StoredCrawl
 from weft.derive.rows import Column, write_rows
 
 COLUMNS = (
-    Column("state", ("state",), 5), Column("http", ("status",), 4, right=True), Column("error or reason", ("error", "reason"), 18),
-    Column("type", ("type",), 16), Column("size", ("size",), 9, right=True), Column("depth", ("depth",), 5, right=True),
-    Column("in", ("in_links",), 6, right=True), Column("url", ("url",)), Column("title", ("title",)),
-)  # fmt: skip
+    Column("state", ("state",), 5),
+    Column("http", ("status",), 4, right=True),
+    Column("error or reason", ("error", "reason"), 18),
+    Column("type", ("type",), 16),
+    Column("size", ("size",), 9, right=True),
+    Column("depth", ("depth",), 5, right=True),
+    Column("in", ("in_links",), 6, right=True),
+    Column("url", ("url",)),
+    Column("title", ("title",)),
+)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ import msgspec
 from weft.cli import options_given, warn
 from weft.errors import Cause, SpecError
 from weft.fetch.http import Fetcher
+from weft.fetch.location import location_of
 from weft.fetch.resolve import AddressPolicy, Resolver
 from weft.fetch.robots import Meaning, Robots, meaning_of_status
 from weft.fetch.site import AGENT, REDIRECTS_MAX
@@ -20,8 +21,6 @@ from weft.safe import shown
 from weft.seeds import Seed, seed_of
 from weft.spec import CrawlSpec
 from weft.url import host_of, origin_of, path_of, resolve, site_of
-
-_REDIRECTS = (301, 302, 303, 307, 308)
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -82,13 +81,16 @@ async def _fetched(spec: CrawlSpec, page: str) -> tuple[str, list[str], Fetched 
     policy = AddressPolicy(spec.network, [host_of(page)])
     resolver = Resolver(spec.network, policy)
     origin = origin_of(page)
-    url, redirects = f"{origin}/robots.txt", []
+    url = f"{origin}/robots.txt"
+    redirects: list[str] = []
     try:
         async with Fetcher(spec, policy, home_origins=[origin]) as fetcher:
             while True:
-                answer = await _one(fetcher, resolver, Lease(page=0, url=url, site=0, purpose=Purpose.ROBOTS, origin=origin))
-                target = _location(url, answer)
-                if target is None or not target.startswith(("http://", "https://")) or len(redirects) == REDIRECTS_MAX:
+                answer = await _one(
+                    fetcher, resolver, Lease(page=0, url=url, site=0, purpose=Purpose.ROBOTS, origin=origin)
+                )
+                target = _target(url, answer)
+                if target is None or len(redirects) == REDIRECTS_MAX:
                     return url, redirects, answer
                 redirects.append(target)
                 url = target
@@ -107,62 +109,76 @@ async def _one(fetcher: Fetcher, resolver: Resolver, lease: Lease) -> Fetched | 
     return fetcher.finished.popleft()[1]
 
 
-def _location(url: str, answer: Fetched | Failure) -> str | None:
-    """Where a redirect leads, of whatever scheme; None where the answer is none."""
-    if isinstance(answer, Failure) or answer.status not in _REDIRECTS:
-        return None
-    location = answer.header("location")
-    target = resolve(url, location) if location else None
-    return target.partition("#")[0] if target is not None else None
+def _target(url: str, answer: Fetched | Failure) -> str | None:
+    """Where a redirect of robots.txt leads, if it can be followed."""
+    location = location_of(answer, url) if isinstance(answer, Fetched) else None
+    return location.partition("#")[0] if location is not None and location.startswith(("http://", "https://")) else None
 
 
 def _judged(spec: CrawlSpec, page: str, url: str, redirects: list[str], answer: Fetched | Failure) -> Report:
     """The answer, read as a crawl reads it."""
-    meaning, because = _meaning(url, answer)
+    meaning, because = _meaning(answer)
+    failure = answer if isinstance(answer, Failure) else None
     body = answer.body if isinstance(answer, Fetched) and meaning is Meaning.PARSE else b""
     robots = Robots.parse(body)
     rules = robots.rules_for(AGENT)
     verdict = rules.check(path_of(page))
     allowed = meaning is not Meaning.UNREACHABLE and verdict.allowed
     if meaning is Meaning.PARSE:
-        because = f"line {verdict.line}: {verdict.rule}" if verdict.line is not None else verdict.rule or "no line speaks of it"
+        because = (
+            f"line {verdict.line}: {verdict.rule}"
+            if verdict.line is not None
+            else verdict.rule or "no line speaks of it"
+        )
     asked = min(rules.crawl_delay_s or 0.0, spec.politeness.max_crawl_delay_s)
-    failed = isinstance(answer, Failure)
     unavailable = Cause.ROBOTS_UNAVAILABLE.value if meaning is Meaning.UNREACHABLE else None
     return Report(
-        url=page, allowed=allowed, because=because, line=verdict.line if allowed or meaning is Meaning.PARSE else None,
-        rule=verdict.rule or None if meaning is Meaning.PARSE else None, agent=AGENT, robots_url=url, redirects=redirects,
-        status=None if isinstance(answer, Failure) else answer.status, error=answer.cause.value if isinstance(answer, Failure) else unavailable,
-        detail=answer.detail or None if isinstance(answer, Failure) else None, size=None if failed else len(body),
-        crawl_delay_s=rules.crawl_delay_s, delay_s=max(spec.politeness.delay_s, asked),
+        url=page,
+        allowed=allowed,
+        because=because,
+        line=verdict.line if allowed or meaning is Meaning.PARSE else None,
+        rule=verdict.rule or None if meaning is Meaning.PARSE else None,
+        agent=AGENT,
+        robots_url=url,
+        redirects=redirects,
+        status=None if isinstance(answer, Failure) else answer.status,
+        error=failure.cause.value if failure is not None else unavailable,
+        detail=failure.detail or None if failure is not None else None,
+        size=None if failure is not None else len(body),
+        crawl_delay_s=rules.crawl_delay_s,
+        delay_s=max(spec.politeness.delay_s, asked),
         sitemaps=[found for text in robots.sitemaps if (found := resolve(url, text)) is not None],
         lines=[Line(*line) for line in robots.explain_lines(AGENT)] if body else [],
-    )  # fmt: skip
+    )
 
 
-def _meaning(url: str, answer: Fetched | Failure) -> tuple[Meaning, str]:
+def _meaning(answer: Fetched | Failure) -> tuple[Meaning, str]:
     """What the answer says of the whole origin (RFC 9309, section 2.3.1), and that in words."""
     if isinstance(answer, Failure):
-        return Meaning.UNREACHABLE, "robots.txt could not be reached, so nothing of this origin may be asked until it can (RFC 9309)"
-    if _location(url, answer) is not None:  # one more than are followed, or to another scheme
-        return Meaning.ALLOW_ALL, "its redirects lead nowhere, so there is none, and everything may be asked (RFC 9309)"
+        return (
+            Meaning.UNREACHABLE,
+            "robots.txt could not be reached, so nothing of this origin may be asked until it can (RFC 9309)",
+        )
     match meaning_of_status(answer.status):
         case Meaning.PARSE:
             return Meaning.PARSE, ""
         case Meaning.ALLOW_ALL:
             return Meaning.ALLOW_ALL, f"there is none ({answer.status}), so everything may be asked (RFC 9309)"
         case Meaning.UNREACHABLE:
-            told = f"the server answered {answer.status}, so nothing of this origin may be asked until robots.txt can be had (RFC 9309)"
-            return Meaning.UNREACHABLE, told
+            told = f"it ends in {answer.status}, so nothing of this origin may be asked until it can be had"
+            return Meaning.UNREACHABLE, f"{told} (RFC 9309)"
 
 
 def _told(report: Report) -> Iterator[str]:
     yield f"{report.url}: {'may' if report.allowed else 'must not'} be asked by {report.agent}: {report.because}"
-    answered = f"{report.error}: {report.detail}" if report.status is None else f"{report.status}, {report.size:,} bytes"
+    answered = (
+        f"{report.error}: {report.detail}" if report.status is None else f"{report.status}, {report.size:,} bytes"
+    )
     yield f"  {report.robots_url} ({answered})"
     yield from (f"  by redirect: {target}" for target in report.redirects)
     if report.crawl_delay_s is not None:
-        yield f"  Crawl-delay {report.crawl_delay_s:g} s; weft waits {report.delay_s:g} s between requests to {site_of(report.url)}"
+        waits = f"weft waits {report.delay_s:g} s between requests to {site_of(report.url)}"
+        yield f"  Crawl-delay {report.crawl_delay_s:g} s; {waits}"
     yield from (f"  sitemap {url}" for url in report.sitemaps)
     width = len(str(len(report.lines)))
     for line in report.lines[:-1] if report.lines and not report.lines[-1].text else report.lines:

@@ -57,7 +57,9 @@ def _print_body(body: bytes, answer: Answer) -> None:
 
     content_type = next(iter(answer.header_values("content-type")), None)
     if b"\0" in body[:65_536] and not body.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise WeftError(f"the body of {answer.url} is no text ({content_type}, {len(body):,} bytes): send it to a file with > FILE")
+        raise WeftError(
+            f"the body of {answer.url} is no text ({content_type}, {len(body):,} bytes): send it to a file with > FILE"
+        )
     print(shown_text(decode(body, sniff_encoding(body, charset_of(content_type)))))
 
 
@@ -74,18 +76,29 @@ def _print_text(body: bytes, answer: Answer) -> None:
 def _summary(page: Page, answer: Answer | None) -> Iterator[str]:
     outcome = str(page.status) if page.status is not None else page.error or page.reason or "not asked yet"
     yield page.url
-    yield f"  {'state':<12}{page.state or 'refused'}, {outcome}{f' ({answer.detail})' if answer and answer.detail else ''}"
+    detail = f" ({answer.detail})" if answer is not None and answer.detail else ""
+    yield f"  {'state':<12}{page.state or 'refused'}, {outcome}{detail}"
     shown_fields = {
-        "title": page.title, "type": _kind(page), "language": page.language, "description": page.description,
-        "size": f"{page.size:,} bytes ({page.size_wire:,} received)" if page.size is not None and page.size_wire is not None else None,
-        "fetched": page.fetched_at and f"{page.fetched_at} in {page.response_ms} ms from {page.ip}, HTTP/{page.http_version}",
-        "modified": page.last_modified, "redirect to": page.redirect_to, "canonical": page.canonical, "duplicate of": page.duplicate_of,
-        "found on": page.found_on, "depth": str(page.depth),
-        "links": f"{page.out_links:,}, {page.external_links:,} of them to other sites" if page.status is not None else None,
+        "title": page.title,
+        "type": _kind(page),
+        "language": page.language,
+        "description": page.description,
+        "size": f"{page.size:,} bytes ({page.size_wire or 0:,} received)" if page.size is not None else None,
+        "fetched": f"{page.fetched_at} in {page.response_ms} ms from {page.ip}"
+        if page.fetched_at is not None
+        else None,
+        "protocol": f"HTTP/{page.http_version}" if page.http_version is not None else None,
+        "modified": page.last_modified,
+        "redirect to": page.redirect_to,
+        "canonical": page.canonical,
+        "duplicate of": page.duplicate_of,
+        "found on": page.found_on,
+        "depth": str(page.depth),
+        "links": f"{page.out_links:,}, {page.external_links:,} of them to other sites" if page.status else None,
         "says": ", ".join(word for word in ("noindex", "nofollow") if getattr(page, word)) or None,
         "key": page.key if page.key != page.url else None,
         "stored": f"warc/{answer.file} at {answer.offset}" if answer is not None and answer.file is not None else None,
-    }  # fmt: skip
+    }
     for name, text in shown_fields.items():
         if text:
             yield f"  {name:<12}{text}"

@@ -43,7 +43,8 @@ def lines_of(story: Story) -> Iterator[str]:
     if story.same_body:
         yield _told("same body", f"{story.same_body:,} other pages")
     if story.body is not None:
-        yield _told("body", f"warc/{story.body.warc_file} at {story.body.warc_offset}, {story.body.warc_length:,} bytes, {story.body.digest}")
+        place = f"warc/{story.body.warc_file} at {story.body.warc_offset}"
+        yield _told("body", f"{place}, {story.body.warc_length:,} bytes, {story.body.digest}")
         if story.body.stored_with is not None:
             yield _told("", f"the same bytes as {story.body.stored_with}, stored with it")
     yield from (_told("like it" if number == 0 else "", url) for number, url in enumerate(story.nearest))
@@ -79,7 +80,8 @@ def _identity(story: Story) -> Iterator[str]:
 def _robots(says: RobotsSays) -> str:
     verdict = "allows it" if says.allowed else "forbids it"
     if says.error is not None:
-        told = f"could not be had ({says.error}{f', {says.status}' if says.status else ''}), so nothing of {says.origin} may be asked"
+        status = f", {says.status}" if says.status is not None else ""
+        told = f"could not be had ({says.error}{status}), so nothing of {says.origin} may be asked"
     elif says.line is not None:
         told = f"{verdict}, line {says.line}: {says.text}"
     elif says.status is not None and says.status >= 300:

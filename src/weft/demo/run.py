@@ -16,6 +16,7 @@ import msgspec
 
 from weft.demo.invented import TRAP_PREFIX, Entry, InventedWeb
 from weft.demo.server import Asked, Served, serve_invented
+from weft.derive.check import check_folder
 from weft.derive.read import Page, StoredCrawl
 from weft.derive.why import Story, story_of
 from weft.errors import FolderError, Reason
@@ -67,13 +68,15 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     refused: dict[str, int]
     errors: dict[str, int]
     warc_files: list[str]
+    warc_records: int
     warc_b: int
+    problems: dict[str, int]  # what `weft check` finds wrong, by kind
     why_url: str | None
     why: str | None
 
     @property
     def complete(self) -> bool:
-        return not self.missing and not self.unexpected
+        return not self.missing and not self.unexpected and not self.problems
 
     @property
     def traps(self) -> dict[str, int]:
@@ -156,11 +159,11 @@ def _facts(folder: Folder, reason: StopReason, served: Served, killed_at: int | 
         sitemaps = crawl.connection.execute("SELECT count(*) FROM sitemap WHERE state = 'C'").fetchone()[0]
         example = _example(pages)
         why = _in_a_sentence(story_of(crawl, example)) if example is not None else None
+        report = check_folder(crawl, lambda what, done, total: None)
     tried = {page.url for page in pages if page.state in ("C", "E") and page.error != "ROBOTS_DISALLOWED"}
     ours = {url for url in tried if served.web.place(url) is not None and TRAP_PREFIX not in url}
     refused = Counter(page.reason for page in pages if page.reason is not None)
     errors = Counter(page.error for page in pages if page.error is not None)
-    files = sorted(folder.warc.glob("*.warc.gz"))
     return Facts(
         folder=str(folder.path), stop_reason=reason.name, elapsed_s=round(elapsed_s, 1), pages=status.pages, links=status.links,
         hosts=status.hosts, bytes=status.bytes, killed_at=killed_at, asked_twice=_asked_twice(served.requests), expected=len(key),
@@ -170,7 +173,8 @@ def _facts(folder: Folder, reason: StopReason, served: Served, killed_at: int | 
         encodings=len({page.encoding for page in pages if page.encoding}),
         duplicates=sum(page.duplicate_of is not None for page in pages), nofollow=refused[Reason.NOFOLLOW.value],
         robots_refused=errors.pop("ROBOTS_DISALLOWED", 0), refused=dict(refused.most_common()), errors=dict(errors.most_common()),
-        warc_files=[path.name for path in files], warc_b=sum(path.stat().st_size for path in files), why_url=example, why=why,
+        warc_files=sorted(path.name for path in folder.warc.glob("*.warc.gz")), warc_records=report.warc_records,
+        warc_b=report.warc_bytes, problems=report.counts, why_url=example, why=why,
     )  # fmt: skip
 
 

@@ -44,7 +44,9 @@ def answer_of(crawl: StoredCrawl, page: int) -> Answer | None:
     if visit is not None and visit[0] is not None:
         row = db.execute(f"{_ANSWER} WHERE v.id = ?", visit).fetchone()
         if row is not None and row[2] is None:  # the last attempt failed; an earlier one may have been answered
-            earlier = f"{_ANSWER} WHERE v.page = ? AND v.purpose = 0 AND v.status IS NOT NULL ORDER BY v.id DESC LIMIT 1"
+            earlier = (
+                f"{_ANSWER} WHERE v.page = ? AND v.purpose = 0 AND v.status IS NOT NULL ORDER BY v.id DESC LIMIT 1"
+            )
             row = db.execute(earlier, (page,)).fetchone() or row
     return None if row is None else _answer(row)
 
@@ -58,7 +60,9 @@ def original_of(crawl: StoredCrawl, answer: Answer) -> Answer:
         (answer.hash, answer.digest),
     ).fetchone()
     if row is None:
-        raise WeftError(f"the body of {answer.url} was stored once, with an earlier answer, and that is gone from the archive")
+        raise WeftError(
+            f"the body of {answer.url} was stored once, with an earlier answer, and that is gone from the archive"
+        )
     return _answer(row)
 
 
@@ -79,7 +83,7 @@ def body_of(crawl: StoredCrawl, answer: Answer) -> bytes:
 
 def _no_body(crawl: StoredCrawl, answer: Answer) -> str:
     if not crawl.spec.keep.archive:
-        return f"the crawl in {crawl.folder.path} keeps no bodies (--no-archive): only --headers and the summary of {answer.url} are there"
+        return f"the crawl in {crawl.folder.path} keeps no bodies (--no-archive); --headers of {answer.url} are there"
     return f"the body of {answer.url} is gone from the archive (weft check {crawl.folder.path} tells more)"
 
 
@@ -89,9 +93,22 @@ def _answer(row: tuple[object, ...]) -> Answer:
 
 
 _FIELDS = (
-    "visit", "url", "status", "cause", "detail", "head", "size", "hash", "digest", "revisit", "file", "offset", "length",
-)  # fmt: skip
+    "visit",
+    "url",
+    "status",
+    "cause",
+    "detail",
+    "head",
+    "size",
+    "hash",
+    "digest",
+    "revisit",
+    "file",
+    "offset",
+    "length",
+)
 _ANSWER = """
-SELECT v.id, u.text, v.status, v.cause, v.detail, v.headers, v.size, v.hash, v.digest, v.revisit, w.file, v.warc_offset, v.warc_length
+SELECT v.id, u.text, v.status, v.cause, v.detail, v.headers, v.size, v.hash, v.digest, v.revisit, w.file, v.warc_offset,
+       v.warc_length
 FROM visit v JOIN url u ON u.id = v.url LEFT JOIN warc w ON w.id = v.warc
 """

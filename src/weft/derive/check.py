@@ -33,6 +33,7 @@ _TELL_EVERY = 500
 _OUR_FILE = re.compile(r"weft-.+\.warc(?:\.gz)?")
 _STATES = {"W": "waiting", "R": "running", "C": "completed", "E": "errors", None: "refused"}
 _MASK = (1 << 64) - 1
+_IsalError: type[Exception] = isal_zlib.IsalError  # type: ignore[assignment]  # its stub names an instance
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -69,11 +70,16 @@ class Report(msgspec.Struct, kw_only=True):
 def check_folder(crawl: StoredCrawl, progress: Progress) -> Report:
     """The report on a crawl that does not run; ``FolderError`` where it does."""
     if crawl.folder.is_running():
-        raise FolderError(f"a crawl is running in {crawl.folder.path}, and what runs changes: stop it first with `weft stop {crawl.folder.path}`")
+        raise FolderError(
+            f"a crawl is running in {crawl.folder.path}, and what runs changes:"
+            f" stop it first with `weft stop {crawl.folder.path}`"
+        )
     report = Report(folder=str(crawl.folder.path))
     _Check(crawl, report, progress).run()
     if crawl.folder.is_running():
-        raise FolderError(f"a crawl was started in {crawl.folder.path} while it was checked: what was found says nothing")
+        raise FolderError(
+            f"a crawl was started in {crawl.folder.path} while it was checked: what was found says nothing"
+        )
     return report
 
 
@@ -152,15 +158,18 @@ class _Check:
             if row is None:
                 self._problem("URL_NOT_FINDABLE", f"URL {number}, {text}: not in the seen-set")
         self._some(
-            "URL_NOT_FINDABLE", "SELECT s.hash, s.url FROM seen s LEFT JOIN url u ON u.id = s.url WHERE u.id IS NULL LIMIT 1000",
-            "the seen-set names URL {1}, which does not exist",
-        )  # fmt: skip
+            "URL_NOT_FINDABLE",
+            _SEEN_WITHOUT_URL,
+            "the seen-set names URL {0}, which does not exist",
+        )
 
     def _pages(self) -> None:
         """Every page has its URL, its site and one state; an answered one has its visit."""
         self._report.pages = total = self._count("SELECT count(*) FROM page")
         reasons = set(Reason)
-        for page, state, reason, url, other, site, visit, status, purpose, visit_page, warc in self._rows("pages", _PAGES, total):
+        for page, state, reason, url, other, site, visit, status, purpose, visit_page, warc in self._rows(
+            "pages", _PAGES, total
+        ):
             name = url if url is not None else f"page {page}"
             if url is None or other:
                 self._problem("PAGE_WITHOUT_URL", f"{name}: its URL does not exist")
@@ -180,7 +189,9 @@ class _Check:
         self._some("PAGE_TWICE", _PAGE_TWICE, "{0}: {1} pages have this key")
         running = self._count("SELECT count(*) FROM page WHERE state = 'R'")
         if running and self._killed:
-            self._report.notes.append(f"the crawl was killed with {running:,} pages under way; weft resume asks them again")
+            self._report.notes.append(
+                f"the crawl was killed with {running:,} pages under way; weft resume asks them again"
+            )
 
     def _links(self) -> int:
         """How many links there are. Each pack can be read, and names URLs that exist."""
@@ -195,9 +206,13 @@ class _Check:
                 self._problem("LINKS_UNREADABLE", f"the links of visit {visit}: {error}")
                 continue
             links += len(found)
-            wrong = [link for link in found if not 0 < link.target <= newest or (gaps is not None and not gaps[link.target])]
+            wrong = [
+                link for link in found if not 0 < link.target <= newest or (gaps is not None and not gaps[link.target])
+            ]
             if wrong:
-                self._problem("LINK_WITHOUT_URL", f"a link of visit {visit} leads to URL {wrong[0].target}, which does not exist")
+                self._problem(
+                    "LINK_WITHOUT_URL", f"a link of visit {visit} leads to URL {wrong[0].target}, which does not exist"
+                )
             if any(link.kind not in kinds for link in found):
                 self._problem("LINKS_UNREADABLE", f"the links of visit {visit}: there is no such kind of link")
             if out_links is None:
@@ -210,7 +225,9 @@ class _Check:
 
     def _ids_with_gaps(self, newest: int) -> bytearray:
         exists = bytearray(newest + 1)
-        for (number,) in self._rows("URLs", "SELECT id FROM url WHERE id > :after ORDER BY id LIMIT :most", self._report.urls):
+        for (number,) in self._rows(
+            "URLs", "SELECT id FROM url WHERE id > :after ORDER BY id LIMIT :most", self._report.urls
+        ):
             exists[int(str(number))] = 1
         return exists
 
@@ -270,7 +287,10 @@ class _Check:
         visit = visits.fetchone()
         for offset, length in self._members(path, end_b):
             while visit is not None and visit[1] < offset:
-                self._problem("VISIT_WITHOUT_RECORD", f"visit {visit[0]} of {visit[3]}: no record begins at {visit[1]} of {path.name}")
+                self._problem(
+                    "VISIT_WITHOUT_RECORD",
+                    f"visit {visit[0]} of {visit[3]}: no record begins at {visit[1]} of {path.name}",
+                )
                 visit = visits.fetchone()
             try:
                 record = read_record(path, offset, length)
@@ -283,7 +303,9 @@ class _Check:
                 self._record_of_visit(path, length, record, visit)
                 visit = visits.fetchone()
         while visit is not None:
-            self._problem("VISIT_WITHOUT_RECORD", f"visit {visit[0]} of {visit[3]}: there is nothing at {visit[1]} of {path.name}")
+            self._problem(
+                "VISIT_WITHOUT_RECORD", f"visit {visit[0]} of {visit[3]}: there is nothing at {visit[1]} of {path.name}"
+            )
             visit = visits.fetchone()
         self._report.warc_bytes += end_b
 
@@ -348,7 +370,9 @@ class _Check:
             url, ms, mime, status, digest, length, offset, file_name, revisit = row
             media = REVISIT_MIME if revisit else mime or UNKNOWN_MIME
             moment = datetime.fromtimestamp(ms / 1000, UTC)
-            wanted += xxhash.xxh3_64_intdigest(cdxj_line(CdxRow(url, moment, media, status, digest, length, offset, file_name)))
+            wanted += xxhash.xxh3_64_intdigest(
+                cdxj_line(CdxRow(url, moment, media, status, digest, length, offset, file_name))
+            )
             expected += 1
         if lines != expected:
             self._problem("INDEX", f"{self._folder.cdxj.name} has {lines:,} lines, and {expected:,} answers are stored")
@@ -368,29 +392,34 @@ def _member_length(fd: int, offset: int, end_b: int) -> int | None:
                 stream.decompress(stream.unconsumed_tail, _READ_B)
             if stream.eof:
                 return at - len(stream.unused_data) - offset
-    except (OSError, isal_zlib.error):
+    except (OSError, _IsalError):
         return None
     return None
 
 
 _PAGES = """
-SELECT p.id, p.state, p.reason, o.text, p.url IS NOT NULL AND u.id IS NULL, s.id, p.visit, v.status, v.purpose, v.page, v.warc
+SELECT p.id, p.state, p.reason, o.text, p.url IS NOT NULL AND u.id IS NULL, s.id, p.visit, v.status, v.purpose, v.page,
+       v.warc
 FROM page p LEFT JOIN url o ON o.id = p.id LEFT JOIN url u ON u.id = p.url LEFT JOIN site s ON s.id = p.site
      LEFT JOIN visit v ON v.id = p.visit
 WHERE p.id > :after ORDER BY p.id LIMIT :most
 """
+_SEEN_WITHOUT_URL = "SELECT s.url FROM seen s LEFT JOIN url u ON u.id = s.url WHERE u.id IS NULL LIMIT 1000"
 _URL_WITHOUT_PAGE = """
-SELECT u.id, u.text FROM url u LEFT JOIN page p ON p.id = coalesce(u.page, u.id) WHERE u.page IS NOT 0 AND p.id IS NULL LIMIT 1000
+SELECT u.id, u.text FROM url u LEFT JOIN page p ON p.id = coalesce(u.page, u.id)
+WHERE u.page IS NOT 0 AND p.id IS NULL LIMIT 1000
 """
 _PAGE_TWICE = """
-SELECT coalesce(p.key, u.text) AS name, count(*) FROM page p JOIN url u ON u.id = p.id GROUP BY name HAVING count(*) > 1 LIMIT 1000
+SELECT coalesce(p.key, u.text) AS name, count(*) FROM page p JOIN url u ON u.id = p.id
+GROUP BY name HAVING count(*) > 1 LIMIT 1000
 """
 _PACKS = """
 SELECT l.visit, l.links, v.out_links FROM link_pack l LEFT JOIN visit v ON v.id = l.visit
 WHERE l.visit > :after ORDER BY l.visit LIMIT :most
 """
 _WITHOUT_PACK = """
-SELECT v.id, v.out_links FROM visit v LEFT JOIN link_pack l ON l.visit = v.id WHERE v.out_links > 0 AND l.visit IS NULL LIMIT 1000
+SELECT v.id, v.out_links FROM visit v LEFT JOIN link_pack l ON l.visit = v.id
+WHERE v.out_links > 0 AND l.visit IS NULL LIMIT 1000
 """
 _VISIT_WITHOUT_URL = "SELECT v.id FROM visit v LEFT JOIN url u ON u.id = v.url WHERE u.id IS NULL LIMIT 1000"
 _VISIT_WITHOUT_PAGE = """
@@ -400,11 +429,12 @@ _VISIT_WITHOUT_WARC = """
 SELECT v.id FROM visit v LEFT JOIN warc w ON w.id = v.warc WHERE v.warc IS NOT NULL AND w.id IS NULL LIMIT 1000
 """
 _VISITS_OF_FILE = """
-SELECT v.id, v.warc_offset, v.warc_length, u.text, v.digest, v.revisit, v.status FROM visit v LEFT JOIN url u ON u.id = v.url
-WHERE v.warc = ? ORDER BY v.warc_offset
+SELECT v.id, v.warc_offset, v.warc_length, u.text, v.digest, v.revisit, v.status
+FROM visit v LEFT JOIN url u ON u.id = v.url WHERE v.warc = ? ORDER BY v.warc_offset
 """
 _STORED = """
-SELECT 1 FROM visit v JOIN visit r ON r.hash = v.hash WHERE v.digest = ? AND r.id = ? AND v.revisit = 0 AND v.warc IS NOT NULL LIMIT 1
+SELECT 1 FROM visit v JOIN visit r ON r.hash = v.hash
+WHERE v.digest = ? AND r.id = ? AND v.revisit = 0 AND v.warc IS NOT NULL LIMIT 1
 """
 _INDEX_ROWS = """
 SELECT u.text, v.started_ms, v.type, v.status, v.digest, v.warc_length, v.warc_offset, w.file, v.revisit

@@ -40,7 +40,14 @@ def _variants(url: str) -> Iterator[str]:
     scheme, site, path = scheme_of(url), site_of(url), path_of(url)
     bare, mark, query = path.partition("?")
     folder = bare.rpartition("/")[0] + "/"
-    paths = [bare.rstrip("/") + mark + query, bare + "/" + mark + query, bare, bare.rstrip("/"), bare + "/", bare.lower()]
+    paths = [
+        bare.rstrip("/") + mark + query,
+        bare + "/" + mark + query,
+        bare,
+        bare.rstrip("/"),
+        bare + "/",
+        bare.lower(),
+    ]
     paths += [f"{bare.rstrip('/')}/index.html", f"{bare}.html", bare.removesuffix(".html"), folder]
     sites = [site, site.removeprefix("www.") if site.startswith("www.") else f"www.{site}"]
     for other_scheme in (scheme, "http" if scheme == "https" else "https"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from array import array
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +29,7 @@ _PACKS_AT_ONCE = 200
 _REPRESENTATIVES = 100_000
 _NAMES_KEPT = 100_000
 _KINDS = {kind.value: kind.label for kind in LinkKind}
+_HASH = 23  # where the hash of the body stands in a row of _PAGES
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,7 +58,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int
     out_links: int
     external_links: int
-    in_links: int
+    in_links: int | None  # None where they were not counted
     fetched_at: str | None
     last_modified: str | None
     server_date: str | None
@@ -208,7 +209,8 @@ class StoredCrawl:
         started, ended, reason, version, _ = rows[-1] if rows else (None, None, None, None, 0)
         elapsed_s = sum(row[4] for row in rows) / 1000
         names = (
-            "known", "refused", "waiting", "running", "completed", "errors", "pages", "links", "items", "hosts", "bytes", "bugs",
+            "known", "refused", "waiting", "running", "completed", "errors", "pages", "links", "items", "hosts",
+            "bytes", "bugs",
         )  # fmt: skip
         numbers = {name: counters.get(name, 0) for name in names}
         if self.folder.is_running():
@@ -239,47 +241,34 @@ class StoredCrawl:
         last = 0
         while rows := self._db.execute(_PAGES, {"newest": newest, "after": last, "most": _CHUNK}).fetchall():
             last = rows[-1][0]
+            shared = self._shared_bodies(rows)
             for row in rows:
                 if everything or row[-1] is not None or (row[2] == "E" and row[4] != Cause.ROBOTS_DISALLOWED.value):
                     count = in_links[row[0]] if row[0] < len(in_links) else 0
-                    yield self._page(row, newest, count, warcs, representatives)
+                    duplicate_of = (
+                        self._representative(row[0], row[_HASH], representatives) if row[_HASH] in shared else None
+                    )
+                    yield _page(row, newest, count, warcs, duplicate_of)
 
     def page(self, url: str) -> Page | None:
         """One page by its URL, in any spelling of it; None if it is not known. In-links are not counted."""
         page = self.page_id(url)
-        if page is None:
-            return None
+        return None if page is None else self.page_by_id(page)
+
+    def page_by_id(self, page: int) -> Page | None:
+        """One page by its id in the database; None if there is none. In-links are not counted."""
         newest = self._scalar("SELECT coalesce(max(id), 0) FROM visit")
         row = self._db.execute(_PAGES, {"newest": newest, "after": page - 1, "most": 1}).fetchone()
         if row is None or row[0] != page:
             return None
         warcs = dict(self._db.execute("SELECT id, file FROM warc").fetchall())
-        return self._page(row, newest, 0, warcs, {})
+        duplicate_of = None if row[_HASH] is None else self._representative(page, row[_HASH], {})
+        return _page(row, newest, None, warcs, duplicate_of)
 
-    def _page(
-        self, row: tuple[Any, ...], newest: int, in_links: int, warcs: dict[int, str], representatives: dict[int, tuple[int, str]]
-    ) -> Page:  # fmt: skip
-        (
-            page, visited, state, reason, page_cause, depth, attempts, key, own, asked, found_on, status, cause, truncated,
-            media, encoding, language, title, description, canonical, redirect_to, size, size_wire, body_hash, out_links,
-            external_links, started_ms, last_modified, server_date, response_ms, ip, http_version, noindex, nofollow, warc,
-            warc_offset, _,
-        ) = row  # fmt: skip
-        if visited is not None and visited > newest:  # it was visited since we began: then it waited
-            state = "W"
-        duplicate_of = None
-        if body_hash is not None:
-            duplicate_of = self._representative(page, body_hash, representatives)
-        return Page(
-            url=asked or own, key=key or own, state=state, reason=reason, status=None if state == "E" else status,
-            error=None if state == "C" else page_cause or cause, truncated=bool(truncated), type=media, encoding=encoding,
-            language=language, title=title, description=description, canonical=canonical, found_on=found_on,
-            redirect_to=redirect_to, duplicate_of=duplicate_of, size=size, size_wire=size_wire,
-            hash=None if body_hash is None else f"{body_hash & (1 << 64) - 1:016x}", depth=depth, attempts=attempts,
-            out_links=out_links or 0, external_links=external_links or 0, in_links=in_links, fetched_at=iso_of_ms(started_ms),
-            last_modified=last_modified, server_date=server_date, response_ms=response_ms, ip=ip, http_version=http_version,
-            noindex=bool(noindex), nofollow=bool(nofollow), warc_file=warcs.get(warc), warc_offset=warc_offset,
-        )  # fmt: skip
+    def _shared_bodies(self, rows: list[tuple[Any, ...]]) -> set[int]:
+        """Those hashes among the rows that more than one visit has: only they need a representative."""
+        hashes = msgspec.json.encode([row[_HASH] for row in rows if row[_HASH] is not None]).decode()
+        return {row[0] for row in self._db.execute(_SHARED, (hashes,))}
 
     def _representative(self, page: int, body_hash: int, known: dict[int, tuple[int, str]]) -> str | None:
         """The page that stands for all with this body: the least by (depth, key). None for that page itself."""
@@ -365,8 +354,8 @@ class StoredCrawl:
                 if to_page is not None and name.page != to_page:
                     continue
                 yield LinkRow(
-                    source=source_url, target=name.text, target_key=name.key, kind=_KINDS[link.kind], anchor=link.anchor,
-                    rel=link.rel, fragment=link.fragment,
+                    source=source_url, target=name.text, target_key=name.key, kind=_KINDS[link.kind],
+                    anchor=link.anchor, rel=link.rel, fragment=link.fragment,
                     internal=name.text.startswith(("http://", "https://")) and site_of(name.text) == site,
                     followed=bool(link.offered and name.admitted),
                 )  # fmt: skip
@@ -381,7 +370,9 @@ class StoredCrawl:
             return None
         page = self.page_id(url)
         if page is None:
-            raise WeftError(f"{url} is no page known in {self.folder.path} (weft why {self.folder.path} URL tells more)")
+            raise WeftError(
+                f"{url} is no page known in {self.folder.path} (weft why {self.folder.path} URL tells more)"
+            )
         return page
 
     def _packs(self, newest: int, page: int | None = None) -> Iterator[tuple[str, int, int | None, str]]:
@@ -400,7 +391,8 @@ class StoredCrawl:
             raise FolderError(self._damaged_links(visit)) from error
 
     def _damaged_links(self, visit: int) -> str:
-        return f"{self.folder.db} is damaged: the links of visit {visit} cannot be read (weft check {self.folder.path} tells more)"
+        more = f"weft check {self.folder.path} tells more"
+        return f"{self.folder.db} is damaged: the links of visit {visit} cannot be read ({more})"
 
     def _learn_names(self, names: dict[int, _Name], ids: set[int]) -> None:
         """Adds for each URL id that is new: its text, its key, its page, and whether that was admitted."""
@@ -416,6 +408,43 @@ class StoredCrawl:
         return row[0]
 
 
+def _page(
+    row: tuple[Any, ...], newest: int, in_links: int | None, warcs: dict[int, str], duplicate_of: str | None
+) -> Page:
+    (
+        _, visited, state, reason, page_cause, depth, attempts, key, own, asked, found_on, status, cause, truncated,
+        media, encoding, language, title, description, canonical, redirect_to, size, size_wire, body_hash, out_links,
+        external_links, started_ms, last_modified, server_date, response_ms, ip, http_version, noindex, nofollow, warc,
+        warc_offset, _,
+    ) = row  # fmt: skip
+    if visited is not None and visited > newest:  # it was visited since we began: then it waited
+        state = "W"
+    return Page(
+        url=asked or own, key=key or own, state=state, reason=reason, status=None if state == "E" else status,
+        error=None if state == "C" else page_cause or cause, truncated=bool(truncated), type=media, encoding=encoding,
+        language=language, title=title, description=description, canonical=canonical, found_on=found_on,
+        redirect_to=redirect_to, duplicate_of=duplicate_of, size=size, size_wire=size_wire,
+        hash=None if body_hash is None else f"{body_hash & (1 << 64) - 1:016x}", depth=depth, attempts=attempts,
+        out_links=out_links or 0, external_links=external_links or 0, in_links=in_links, fetched_at=_iso(started_ms),
+        last_modified=last_modified, server_date=server_date, response_ms=response_ms, ip=ip, http_version=http_version,
+        noindex=bool(noindex), nofollow=bool(nofollow), warc_file=warcs.get(warc), warc_offset=warc_offset,
+    )  # fmt: skip
+
+
+def _iso(epoch_ms: int | None) -> str | None:
+    """The same as ``iso_of_ms``, for many instants of the same days: a million rows feel the difference."""
+    if epoch_ms is None:
+        return None
+    day, rest = divmod(epoch_ms, 86_400_000)
+    minutes, ms = divmod(rest, 60_000)
+    return f"{_date(day)}T{minutes // 60:02d}:{minutes % 60:02d}:{ms // 1000:02d}.{ms % 1000:03d}Z"
+
+
+@lru_cache(maxsize=128)
+def _date(day: int) -> str:
+    return (iso_of_ms(day * 86_400_000) or "")[:10]
+
+
 _decode_links = msgspec.json.Decoder(list[PackedLink]).decode
 _decode_targets = msgspec.json.Decoder(list[_Target]).decode
 
@@ -423,14 +452,17 @@ _decode_targets = msgspec.json.Decoder(list[_Target]).decode
 _COUNTS = f"""CASE WHEN p.visit <= :newest THEN p.visit WHEN p.visit IS NOT NULL THEN
     (SELECT max(w.id) FROM visit w WHERE w.page = p.id AND w.id <= :newest AND w.purpose = {Purpose.PAGE.value}) END"""
 _PAGES = f"""
-SELECT p.id, p.visit, p.state, p.reason, p.cause, p.depth, p.attempts, p.key, o.text, u.text, f.text, v.status, v.cause, v.truncated,
-       v.type, v.encoding, v.language, v.title, v.description, v.canonical, v.redirect_to, v.size, v.size_wire,
+SELECT p.id, p.visit, p.state, p.reason, p.cause, p.depth, p.attempts, p.key, o.text, u.text, f.text, v.status, v.cause,
+       v.truncated, v.type, v.encoding, v.language, v.title, v.description, v.canonical, v.redirect_to, v.size,
+       v.size_wire,
        CASE WHEN v.status BETWEEN 200 AND 299 THEN v.hash END, v.out_links, v.external_links, v.started_ms,
-       v.last_modified, v.server_date, v.response_ms, v.ip, v.http_version, v.noindex, v.nofollow, v.warc, v.warc_offset, v.id
+       v.last_modified, v.server_date, v.response_ms, v.ip, v.http_version, v.noindex, v.nofollow, v.warc,
+       v.warc_offset, v.id
 FROM page p JOIN url o ON o.id = p.id LEFT JOIN url u ON u.id = p.url
      LEFT JOIN visit v ON v.id = {_COUNTS} LEFT JOIN visit fv ON fv.id = p.found_in LEFT JOIN url f ON f.id = fv.url
 WHERE p.id > :after ORDER BY p.id LIMIT :most
 """
+_SHARED = "SELECT v.hash FROM json_each(?) j JOIN visit v ON v.hash = j.value GROUP BY v.hash HAVING count(*) > 1"
 _REPRESENTATIVE = """
 SELECT p.id, u.text FROM visit v JOIN page p ON p.id = v.page AND p.visit = v.id JOIN url o ON o.id = p.id
      JOIN url u ON u.id = coalesce(p.url, p.id)

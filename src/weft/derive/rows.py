@@ -57,8 +57,14 @@ def format_of(asked: str | None, file: str | None) -> str:
 
 
 def write_rows(
-    rows: Iterable[Row], kind: type[Row], columns: Sequence[Column], *, asked: str | None, file: str | None, folder: Folder
-) -> None:  # fmt: skip
+    rows: Iterable[Row],
+    kind: type[Row],
+    columns: Sequence[Column],
+    *,
+    asked: str | None,
+    file: str | None,
+    folder: Folder,
+) -> None:
     """Writes all rows to the file, or to the standard output; ``SpecError`` where that cannot be."""
     form = format_of(asked, file)
     if form == "parquet":
@@ -74,7 +80,9 @@ def write_rows(
             case "parquet":
                 _write_parquet(rows, kind, out)
             case _:
-                _write_table(rows, columns, out, bold=file is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
+                _write_table(
+                    rows, columns, out, bold=file is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+                )
 
 
 def _batches(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
@@ -120,7 +128,15 @@ def _refuse_target(path: Path, folder: Folder) -> None:
     if not path.parent.is_dir():
         raise SpecError(f"{path} cannot be written: there is no folder {path.parent}")
     real, home = path.resolve(), folder.path.resolve()
-    own = {folder.spec, folder.db, folder.stop, home / "lock", home / "parsing", home / "crawl.db-wal", home / "crawl.db-shm"}
+    own = {
+        folder.spec,
+        folder.db,
+        folder.stop,
+        home / "lock",
+        home / "parsing",
+        home / "crawl.db-wal",
+        home / "crawl.db-shm",
+    }
     inside = real.parent in {home / name for name in ("warc", "logs", "index", "added")}
     if inside or real in {path.resolve() for path in own}:
         raise SpecError(f"{path} belongs to the crawl itself: name another file")

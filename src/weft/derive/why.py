@@ -143,20 +143,43 @@ def _known(crawl: StoredCrawl, url: str, page_id: int, page: Page) -> Story:
     robots = _robots(crawl, page.url)
     outcome, because, option = _outcome(crawl, page_id, page, found, robots)
     return Story(
-        url=url, outcome=outcome, because=because, seen=True, key=page.key, rewritten=_rewritten(crawl, url),
-        page_url=page.url if page.url != url else None, state=page.state, reason=page.reason, error=page.error, option=option,
-        found=found, robots=robots, attempts=attempts, attempts_in_all=in_all, status=page.status, redirect_to=page.redirect_to,
-        canonical=page.canonical, duplicate_of=page.duplicate_of, same_body=_same_body(crawl, page), noindex=page.noindex,
-        nofollow=page.nofollow, body=_body(crawl, page_id), nearest=[],
-    )  # fmt: skip
+        url=url,
+        outcome=outcome,
+        because=because,
+        seen=True,
+        key=page.key,
+        rewritten=_rewritten(crawl, url),
+        page_url=page.url if page.url != url else None,
+        state=page.state,
+        reason=page.reason,
+        error=page.error,
+        option=option,
+        found=found,
+        robots=robots,
+        attempts=attempts,
+        attempts_in_all=in_all,
+        status=page.status,
+        redirect_to=page.redirect_to,
+        canonical=page.canonical,
+        duplicate_of=page.duplicate_of,
+        same_body=_same_body(crawl, page),
+        noindex=page.noindex,
+        nofollow=page.nofollow,
+        body=_body(crawl, page_id),
+        nearest=[],
+    )
 
 
 def _outcome(
     crawl: StoredCrawl, page_id: int, page: Page, found: Found, robots: RobotsSays | None
-) -> tuple[str, list[str], str | None]:  # fmt: skip
+) -> tuple[str, list[str], str | None]:
     match page.state:
         case "C":
-            return "fetched", [f"it was asked and answered {page.status}", *_notes(page), *_admitted(crawl, page, found)], None
+            return (
+                "fetched",
+                [f"it was asked and answered {page.status}", *_notes(page), *_admitted(crawl, page, found)],
+                None,
+            )
         case "E":
             return "failed", [*_failure(page, robots), *_admitted(crawl, page, found)], None
         case "W":
@@ -167,7 +190,7 @@ def _outcome(
             again = f"weft resume {crawl.folder.path} asks it again"
             return "waiting", [f"it was being asked when the crawl was killed; {again}"], None
         case _:
-            verdict = Verdict(Reason(page.reason)) if page.reason in Reason.__members__ else Verdict()
+            verdict = Verdict(Reason(page.reason)) if page.reason and page.reason in Reason.__members__ else Verdict()
             because, option = _refusal(crawl, page.url, verdict, page.depth, found)
             return "refused", because, option
 
@@ -202,7 +225,7 @@ def _notes(page: Page) -> list[str]:
 
 
 def _failure(page: Page, robots: RobotsSays | None) -> list[str]:
-    cause = Cause(page.error) if page.error in Cause.__members__ else None
+    cause = Cause(page.error) if page.error and page.error in Cause.__members__ else None
     because = [f"{page.error}: {CAUSES[cause]}" if cause is not None else f"it failed: {page.error}"]
     if cause is Cause.ROBOTS_DISALLOWED and robots is not None and robots.line is not None:
         because[0] += f", by line {robots.line}: {robots.text}"
@@ -220,7 +243,9 @@ def _waiting(crawl: StoredCrawl, page_id: int, page: Page) -> list[str]:
         return [f"it is tried again{failed}, not before {iso_of_ms(retry_ms)}"]
     spec = _spec(crawl)
     if spec is not None and page.depth < spec.scope.min_depth:
-        return [f"it lies at depth {page.depth}, and only pages from depth {spec.scope.min_depth} on are asked (--min-depth)"]
+        return [
+            f"it lies at depth {page.depth}, and pages are asked from depth {spec.scope.min_depth} on (--min-depth)"
+        ]
     if crawl.folder.is_running():
         return ["it was admitted, and waits for its turn"]
     return [f"it was admitted, and the crawl stopped before its turn came; weft resume {crawl.folder.path} goes on"]
@@ -228,15 +253,24 @@ def _waiting(crawl: StoredCrawl, page_id: int, page: Page) -> list[str]:
 
 def _attempts(crawl: StoredCrawl, page_id: int) -> tuple[list[Attempt], int]:
     """The newest attempts, oldest first, and how many there were in all."""
-    (in_all,) = crawl.connection.execute("SELECT count(*) FROM visit WHERE page = ? AND purpose = 0", (page_id,)).fetchone()
+    (in_all,) = crawl.connection.execute(
+        "SELECT count(*) FROM visit WHERE page = ? AND purpose = 0", (page_id,)
+    ).fetchone()
     rows = crawl.connection.execute(_ATTEMPTS, (page_id, MOST_ATTEMPTS)).fetchall()
     return [
         Attempt(
-            at=iso_of_ms(ms), url=url, attempt=attempt, status=status, error=cause, detail=detail, response_ms=response_ms, ip=ip,
+            at=iso_of_ms(ms),
+            url=url,
+            attempt=attempt,
+            status=status,
+            error=cause,
+            detail=detail,
+            response_ms=response_ms,
+            ip=ip,
             redirect_to=redirect_to,
         )
         for url, attempt, ms, status, cause, detail, response_ms, ip, redirect_to in reversed(rows)
-    ], in_all  # fmt: skip
+    ], in_all
 
 
 def _found(crawl: StoredCrawl, page_id: int, page: Page) -> Found:
@@ -248,7 +282,9 @@ def _found(crawl: StoredCrawl, page_id: int, page: Page) -> Found:
         at, source = seed if seed is not None else (None, None)
         kind = "seed" if seed is not None else None
         return Found(kind=kind, on=None, at=iso_of_ms(at), depth=page.depth, source=source)
-    row = db.execute("SELECT u.text, v.started_ms FROM visit v JOIN url u ON u.id = v.url WHERE v.id = ?", (visit,)).fetchone()
+    row = db.execute(
+        "SELECT u.text, v.started_ms FROM visit v JOIN url u ON u.id = v.url WHERE v.id = ?", (visit,)
+    ).fetchone()
     on, at = row if row is not None else (None, None)
     links = crawl.packed_links(visit)
     own = [link for link in links if link.target == page_id]
@@ -259,7 +295,12 @@ def _found(crawl: StoredCrawl, page_id: int, page: Page) -> Found:
     if link is None:
         return Found(kind=None, on=on, at=iso_of_ms(at), depth=page.depth)
     return Found(
-        kind=LinkKind(link.kind).label, on=on, at=iso_of_ms(at), depth=page.depth, anchor=link.anchor or None, rel=link.rel or None
+        kind=LinkKind(link.kind).label,
+        on=on,
+        at=iso_of_ms(at),
+        depth=page.depth,
+        anchor=link.anchor or None,
+        rel=link.rel or None,
     )
 
 
@@ -280,7 +321,7 @@ def _same_body(crawl: StoredCrawl, page: Page) -> int:
     value = int(page.hash, 16)
     signed = value - (1 << 64) if value >> 63 else value
     (count,) = crawl.connection.execute(_SAME_BODY, (signed, _SAME_BODY_COUNTED + 1)).fetchone()
-    return max(0, count - 1)
+    return max(0, int(count) - 1)
 
 
 def _body(crawl: StoredCrawl, page_id: int) -> Body | None:
@@ -294,7 +335,11 @@ def _body(crawl: StoredCrawl, page_id: int) -> Body | None:
         except WeftError:
             stored_with = None
     return Body(
-        warc_file=answer.file, warc_offset=answer.offset, warc_length=answer.length, digest=answer.digest, stored_with=stored_with
+        warc_file=answer.file,
+        warc_offset=answer.offset,
+        warc_length=answer.length,
+        digest=answer.digest,
+        stored_with=stored_with,
     )
 
 
@@ -304,7 +349,8 @@ def _body(crawl: StoredCrawl, page_id: int) -> Body | None:
 def _robots(crawl: StoredCrawl, url: str) -> RobotsSays | None:
     """What the stored robots.txt of the URL's origin says of it; None where none was asked for."""
     row = crawl.connection.execute(
-        "SELECT robots_status, robots_cause, robots_content, robots_url, fetched_ms FROM origin WHERE name = ?", (origin_of(url),)
+        "SELECT robots_status, robots_cause, robots_content, robots_url, fetched_ms FROM origin WHERE name = ?",
+        (origin_of(url),),
     ).fetchone()
     if row is None:
         return None
@@ -320,11 +366,20 @@ def _robots(crawl: StoredCrawl, url: str) -> RobotsSays | None:
         verdict = robots.rules_for(AGENT).check(path_of(url))
         allowed, line = verdict.allowed, verdict.line
         if line is not None:
-            text = next((explained.text for explained in robots.explain_lines(AGENT) if explained.line == line), verdict.rule)
+            text = next(
+                (explained.text for explained in robots.explain_lines(AGENT) if explained.line == line), verdict.rule
+            )
     return RobotsSays(
-        origin=origin_of(url), url=robots_url, status=status, error=cause, fetched_at=iso_of_ms(fetched_ms), allowed=allowed,
-        line=line, text=text.strip() if text is not None else None, ignored=ignored,
-    )  # fmt: skip
+        origin=origin_of(url),
+        url=robots_url,
+        status=status,
+        error=cause,
+        fetched_at=iso_of_ms(fetched_ms),
+        allowed=allowed,
+        line=line,
+        text=text.strip() if text is not None else None,
+        ignored=ignored,
+    )
 
 
 # ---- refusals --------------------------------------------------------------------------------------------------
@@ -332,7 +387,7 @@ def _robots(crawl: StoredCrawl, url: str) -> RobotsSays | None:
 
 def _refusal(
     crawl: StoredCrawl, url: str, verdict: Verdict, depth: int | None, found: Found | None
-) -> tuple[list[str], str | None]:  # fmt: skip
+) -> tuple[list[str], str | None]:
     """The sentences for a Reason, and the option that changes it with the value it had."""
     reason, spec = verdict.reason, _spec(crawl)
     if reason is None:
@@ -340,7 +395,7 @@ def _refusal(
     because = [f"{reason.value}: {REASONS[reason]}"]
     option = OPTIONS.get(reason)
     shown = _option(spec, option) if spec is not None and option is not None else None
-    if verdict.detail:
+    if verdict.detail and reason is not Reason.OUT_OF_SCOPE:
         because.append(verdict.detail)
     elif spec is not None:
         because += _particulars(crawl, spec, url, reason, depth, found)
@@ -351,7 +406,7 @@ def _refusal(
 
 def _particulars(
     crawl: StoredCrawl, spec: CrawlSpec, url: str, reason: Reason, depth: int | None, found: Found | None
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     match reason:
         case Reason.OUT_OF_SCOPE:
             return [f"the scope is {_scope(crawl, spec)}, and this is on {site_of(url)}"]
@@ -427,7 +482,13 @@ def _recorded(crawl: StoredCrawl, url: str, url_id: int) -> Story:
     if sitemap is not None:
         state, cause, entries = sitemap
         end = {"C": f"read, with {entries:,} URLs", "E": f"not read: {cause}"}.get(state, "still to be read")
-        return _bare(crawl, url, outcome="recorded", because=[f"it is a sitemap of its site, {end}; no page links to it"], seen=True)
+        return _bare(
+            crawl,
+            url,
+            outcome="recorded",
+            because=[f"it is a sitemap of its site, {end}; no page links to it"],
+            seen=True,
+        )
     because = ["it was asked for the crawl's own needs (robots.txt, or a redirect of it), and no page links to it"]
     return _bare(crawl, url, outcome="recorded", because=because, seen=True, robots=_robots(crawl, url))
 
@@ -450,7 +511,17 @@ def _unknown(crawl: StoredCrawl, url: str) -> Story:
         because.append(f"it would be admitted: give it to the crawl with `weft add {crawl.folder.path} URL`")
     reason = verdict.reason.value if verdict is not None and verdict.reason is not None else None
     near = nearest_urls(crawl, url)
-    return _bare(crawl, url, outcome="unknown", because=because, seen=False, reason=reason, option=option, robots=robots, nearest=near)
+    return _bare(
+        crawl,
+        url,
+        outcome="unknown",
+        because=because,
+        seen=False,
+        reason=reason,
+        option=option,
+        robots=robots,
+        nearest=near,
+    )
 
 
 def _would_be(crawl: StoredCrawl, url: str) -> Verdict | None:
@@ -473,16 +544,44 @@ def _would_be(crawl: StoredCrawl, url: str) -> Verdict | None:
 
 
 def _bare(
-    crawl: StoredCrawl, url: str, *, outcome: str, because: list[str], seen: bool, reason: str | None = None,
-    option: str | None = None, robots: RobotsSays | None = None, nearest: list[str] | None = None,
-) -> Story:  # fmt: skip
+    crawl: StoredCrawl,
+    url: str,
+    *,
+    outcome: str,
+    because: list[str],
+    seen: bool,
+    reason: str | None = None,
+    option: str | None = None,
+    robots: RobotsSays | None = None,
+    nearest: list[str] | None = None,
+) -> Story:
     key = crawl.normalizer.key(url) if url.startswith(("http://", "https://")) else None
     return Story(
-        url=url, outcome=outcome, because=because, seen=seen, key=key, rewritten=_rewritten(crawl, url), page_url=None, state=None,
-        reason=reason, error=None, option=option, found=None, robots=robots, attempts=[], attempts_in_all=0, status=None,
-        redirect_to=None, canonical=None, duplicate_of=None, same_body=0, noindex=False, nofollow=False, body=None,
+        url=url,
+        outcome=outcome,
+        because=because,
+        seen=seen,
+        key=key,
+        rewritten=_rewritten(crawl, url),
+        page_url=None,
+        state=None,
+        reason=reason,
+        error=None,
+        option=option,
+        found=None,
+        robots=robots,
+        attempts=[],
+        attempts_in_all=0,
+        status=None,
+        redirect_to=None,
+        canonical=None,
+        duplicate_of=None,
+        same_body=0,
+        noindex=False,
+        nofollow=False,
+        body=None,
         nearest=nearest or [],
-    )  # fmt: skip
+    )
 
 
 _SEEDS = "SELECT u.text FROM seed s JOIN url u ON u.id = s.page ORDER BY s.id LIMIT ?"

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import msgspec
 
 from weft.errors import POLICIES, Cause
+from weft.fetch.location import location_of
 from weft.fetch.robots import Meaning, Robots, RuleSet, meaning_of_status
 from weft.ports import Ask, Clock, Hold, Pass, Refuse
 from weft.records import Failure, Fetched, Lease, Purpose
@@ -159,10 +160,7 @@ class SiteRules:
                         return self._unreachable(lease, Cause.ROBOTS_UNAVAILABLE, status)
 
     def _redirect_target(self, lease: Lease, answer: Fetched) -> str | None:
-        location = answer.header("location")
-        if answer.status not in (301, 302, 303, 307, 308) or not location:
-            return None
-        target = resolve(lease.url, location)
+        target = location_of(answer, lease.url)
         return target.partition("#")[0] if target else None
 
     def _unreachable(self, lease: Lease, cause: Cause, status: int | None) -> AskAgain | Learnt:

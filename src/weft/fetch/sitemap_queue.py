@@ -26,7 +26,8 @@ class SitemapQueue:
     def waiting(self) -> list[Lease]:
         """What an earlier run left to read."""
         rows = self._db.execute(
-            "SELECT s.id, u.text, s.site, s.level FROM sitemap s JOIN url u ON u.id = s.url WHERE s.state = 'W' ORDER BY s.id"
+            "SELECT s.id, u.text, s.site, s.level FROM sitemap s JOIN url u ON u.id = s.url"
+            " WHERE s.state = 'W' ORDER BY s.id"
         ).fetchall()
         self._levels.update((number, level) for number, _, _, level in rows)
         return [Lease(page=number, url=url, site=site, purpose=Purpose.SITEMAP) for number, url, site, _ in rows]
@@ -36,10 +37,14 @@ class SitemapQueue:
         level = 0 if parent is None else self._levels.get(parent, 0) + 1
         if level > LEVELS or url in self._known:
             return None
-        if self._db.execute("SELECT 1 FROM sitemap s JOIN url u ON u.id = s.url WHERE s.site = ? AND u.text = ?", (site, url)).fetchone():
+        if self._db.execute(
+            "SELECT 1 FROM sitemap s JOIN url u ON u.id = s.url WHERE s.site = ? AND u.text = ?", (site, url)
+        ).fetchone():
             return None
         if site not in self._per_site:
-            self._per_site[site] = int(self._db.execute("SELECT count(*) FROM sitemap WHERE site = ?", (site,)).fetchone()[0])
+            self._per_site[site] = int(
+                self._db.execute("SELECT count(*) FROM sitemap WHERE site = ?", (site,)).fetchone()[0]
+            )
         if self._per_site[site] >= FILES_A_SITE:
             return None
         self._per_site[site] += 1
@@ -60,7 +65,9 @@ class SitemapQueue:
             "INSERT OR IGNORE INTO sitemap(id, site, url, state, level) VALUES(?, ?, ?, 'W', ?)",
             [(number, site, name(url), level) for number, site, url, level in self._new],
         )
-        self._db.executemany("UPDATE sitemap SET state = ?, cause = ?, entries = ?, attempts = ? WHERE id = ?", self._ended)
+        self._db.executemany(
+            "UPDATE sitemap SET state = ?, cause = ?, entries = ?, attempts = ? WHERE id = ?", self._ended
+        )
         self._new, self._ended = [], []
         self._known.clear()
         self._per_site.clear()

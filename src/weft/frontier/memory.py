@@ -78,7 +78,9 @@ class MemoryFrontier:
         return {
             key
             for key, page in self.pages.items()
-            if page.state == "W" and self._clock(page.site).next_at <= now and self._clock(page.site).running < self.per_host
+            if page.state == "W"
+            and self._clock(page.site).next_at <= now
+            and self._clock(page.site).running < self.per_host
         }
 
     def take(self, key: str, now: float) -> None:

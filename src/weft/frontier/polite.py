@@ -40,7 +40,8 @@ class Site:
 
     __slots__ = (
         "cursor", "delay_s", "dirty", "errands", "failures", "first_ms", "head", "heads", "host", "id",
-        "ip", "name", "next_at", "pages", "placed", "resolving", "robots_pending", "running", "slow_answers", "turns", "waiting",
+        "ip", "name", "next_at", "pages", "placed", "resolving", "robots_pending", "running", "slow_answers", "turns",
+        "waiting",
     )  # fmt: skip
 
     def __init__(self, site_id: int, name: str, host: str, delay_s: float) -> None:

@@ -81,7 +81,9 @@ class Seen:
         self._new: list[tuple[int, int]] = []
         self._new_keys: list[tuple[int, int]] = []
         self.recent.dropped = connection.execute("SELECT 1 FROM seen LIMIT 1").fetchone() is not None
-        self._keys.dropped = self._has_keys = connection.execute("SELECT 1 FROM seen_key LIMIT 1").fetchone() is not None
+        self._keys.dropped = self._has_keys = (
+            connection.execute("SELECT 1 FROM seen_key LIMIT 1").fetchone() is not None
+        )
 
     def _hash(self, text: str) -> int:
         value = xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"), self._seed)
@@ -118,7 +120,9 @@ class Seen:
             if page is not None:
                 return page
             if self._keys.dropped:
-                row = self._connection.execute("SELECT page FROM seen_key WHERE hash = ?", (self._hash(key),)).fetchone()
+                row = self._connection.execute(
+                    "SELECT page FROM seen_key WHERE hash = ?", (self._hash(key),)
+                ).fetchone()
                 if row is not None:
                     self._keys[key] = row[0]
                     return int(row[0])

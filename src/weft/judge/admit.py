@@ -202,7 +202,7 @@ class Admission:
             if "nofollow" in rel.lower().split():
                 return Verdict(Reason.NOFOLLOW, "the link says so")
         if self._max_depth is not None and depth > self._max_depth:
-            return Verdict(Reason.TOO_DEEP, f"depth {depth}, more than max_depth = {self._max_depth}")
+            return Verdict(Reason.TOO_DEEP, f"depth {depth}, more than --max-depth {self._max_depth}")
         if hops > self._max_redirects:
             return Verdict(Reason.TOO_MANY_REDIRECTS, f"{hops}, more than max_redirects = {self._max_redirects}")
         return ADMITTED

@@ -68,7 +68,7 @@ def suffix_of(scope: spec.Scope) -> str:
     bare = text.strip().strip(".")
     url = parse(f"http://{bare}/") if bare else None
     host = host_of(url) if url else ""
-    if not host or url != f"http://{host}/" or host[-1:] in "]0123456789":
+    if not host or ":" in bare or url != f"http://{host}/" or host[-1:] in "]0123456789":
         raise SpecError(f"scope {scope.scope!r}: {text!r} is no domain suffix; write suffix:gov.si")
     return host
 

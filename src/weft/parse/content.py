@@ -22,6 +22,7 @@ LATE_META_B: Final = 65_536
 """Browsers start over when a meta far down names another encoding; here it is looked for up to this many bytes."""
 
 _SAMPLE_B = 16_384  # what detection reads: it costs 100 ns a byte
+_UTF16_B = 512
 
 _TYPE = re.compile(
     r"[ \t\r\n]*([!#$%&'*+\-.^_`|~0-9A-Za-z]{1,127}/[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,127})[ \t\r\n]*(?:[;,]|$)"
@@ -81,7 +82,14 @@ _FEED = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:[\t\n\x0c\r ]++|<!--.*?-->|<\?.*?\?>|<![^>-][^>]*>)*+<(rss|feed|rdf:RDF)[\s>]", re.DOTALL
 )
 _FEED_TYPES = {b"rss": "application/rss+xml", b"feed": "application/atom+xml", b"rdf:RDF": "application/rss+xml"}
-_MARKUP = re.compile(rb"<(?:(!--)|(?:/?([A-Za-z][^\t\n\x0c\r >]*))|[!/?])")
+_MARKUP = re.compile(rb"<(?:(?P<comment>!--)|(?:/?(?P<tag>[A-Za-z][^\t\n\x0c\r >/]*))|[!/?])")
+# The same in one step for what heads begin with: tags of plain attributes, up to the first meta.
+_PLAIN_TO_META = re.compile(
+    rb"""(?:[^<]++|<![A-Za-z][^>]*+>"""
+    rb"""|<(?!meta[\t\n\x0c\r /])/?[A-Za-z][^<>"'=]*+(?:=(?:"[^"]*+"|'[^']*+'|[^<>"'=\s]++)[^<>"'=]*+)*+>)*+"""
+    rb"""<(?P<tag>meta)(?=[\t\n\x0c\r /])""",
+    re.IGNORECASE,
+)
 _REST_OF_TAG = re.compile(
     rb"""(?:[\t\n\x0c\r /]++|[^\t\n\x0c\r />][^\t\n\x0c\r />=]*+[\t\n\x0c\r ]*+"""
     rb"""(?:=[\t\n\x0c\r ]*+(?:"[^"]*+"|'[^']*+'|(?!["'])[^\t\n\x0c\r >]*+)|(?!=)))*+>"""
@@ -96,6 +104,7 @@ _CHARSET_IN_CONTENT = re.compile(
 )
 _SNIFFED_B = 1_445  # the standard's resource header
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xfe\xff", "utf-16be"), (b"\xff\xfe", "utf-16le"))
+_MARKS = tuple(mark for mark, _ in _BOMS)
 
 
 def media_type(content_type: str | None, body: bytes) -> str:
@@ -143,9 +152,8 @@ def encoding_named(label: str) -> str | None:
 
 def sniff_encoding(body: bytes, http_charset: str | None) -> str:
     """The WHATWG name of the body's encoding: byte order mark, header, meta, then what the bytes look like."""
-    for mark, name in _BOMS:
-        if body.startswith(mark):
-            return name
+    if body.startswith(_MARKS):
+        return next(name for mark, name in _BOMS if body.startswith(mark))
     declared = encoding_named(http_charset) if http_charset else None
     return declared or _meta_encoding(body) or _detected_encoding(body)
 
@@ -178,9 +186,7 @@ def _signature_type(body: bytes) -> str:
 
 def _feed_type(body: bytes) -> str:
     """The type of a feed that is served as HTML, or an empty string."""
-    if b"<rss" not in (head := body[:_SNIFFED_B]) and b"<feed" not in head and b"<rdf:RDF" not in head:
-        return ""
-    match = _FEED.match(head)
+    match = _FEED.match(body, 0, _SNIFFED_B)
     return _FEED_TYPES[match[1]] if match else ""
 
 
@@ -207,12 +213,11 @@ def _is_binary(body: bytes) -> bool:
 def _meta_encoding(body: bytes) -> str | None:
     """The encoding that the document itself declares, or None."""
     found = _prescan(body[:PRESCAN_B])
-    head = body[:LATE_META_B]
-    if found or b"charset" not in head[PRESCAN_B:].lower():
+    if found or b"charset" not in body[PRESCAN_B:LATE_META_B].lower():
         return found
     try:
         with memory_bound():
-            document = turbohtml.parse(head, positions=False)
+            document = turbohtml.parse(body[:LATE_META_B], positions=False)
     except Exception:  # foreign code; a document it cannot take declares nothing
         return None
     certain = document.encoding_confidence == "certain" and document.encoding
@@ -222,13 +227,13 @@ def _meta_encoding(body: bytes) -> str | None:
 def _prescan(head: bytes) -> str | None:
     """The encoding that the first meta to name one names (HTML, prescan a byte stream); ends at the first cut tag."""
     at = 0
-    while match := _MARKUP.search(head, at):
-        if match[1]:  # a comment; "<!-->" is a whole one
+    while match := _PLAIN_TO_META.match(head, at) or _MARKUP.search(head, at):
+        if match.lastgroup == "comment":  # "<!-->" is a whole one
             end = head.find(b"-->", match.start() + 2) + 3
-        elif match[2]:
+        elif match.lastgroup == "tag":
             tag = _REST_OF_TAG.match(head, match.end())
             end = tag.end() if tag else 0
-            if tag and match[2].lower() == b"meta":
+            if tag and match["tag"].lower() == b"meta":
                 name = _declared_encoding(tag[0])
                 if name:
                     return name
@@ -256,6 +261,8 @@ def _declared_encoding(attributes: bytes) -> str | None:
 
 
 def _detected_encoding(body: bytes) -> str:
+    if b"\0" in body[:_UTF16_B] and (unmarked := _unmarked_utf16(body[:_UTF16_B])):
+        return unmarked
     if body.isascii() and b"\x1b" not in body:
         return "windows-1252"
     if _is_utf8(body):
@@ -266,6 +273,14 @@ def _detected_encoding(body: bytes) -> str:
         found = None
     name = encoding_named(found) if found else None
     return name or "windows-1252"
+
+
+def _unmarked_utf16(head: bytes) -> str:
+    """The byte order of UTF-16 that nothing declares: markup, whose every second byte is then zero; else ""."""
+    for name, first, second in (("utf-16le", head[::2], head[1::2]), ("utf-16be", head[1::2], head[::2])):
+        if b"<" in first and not first.count(0) and 2 * second.count(0) > len(second):
+            return name
+    return ""
 
 
 def _is_utf8(body: bytes) -> bool:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from time import thread_time
 from typing import Final
 
 from turbohtml import Document, Element, Namespace
@@ -35,7 +37,8 @@ MAX_TITLE: Final = 2_000
 MAX_REL: Final = 200
 MAX_OPAQUE: Final = 2_000
 _MAX_CODE = 10_000  # of an onclick attribute
-_MAX_TARGETS = 32_000_000  # characters that links may take from a long base, all together
+_MAX_WALK_S = 1.0  # of CPU; twenty thousand links take a twentieth of that
+_MAX_TARGETS = 8_000_000  # characters that links may take from a long base, all together
 
 _WEB = ("http://", "https://")
 _LEFT_OUT = frozenset({"data", "blob", "about"})
@@ -109,7 +112,7 @@ class _Page:
 
     __slots__ = (
         *("url", "encoding", "agent", "max_links", "resolver", "base", "base_known"),
-        *("links", "cut", "unresolved", "problems", "text_left", "anchor", "anchor_at"),
+        *("links", "cut", "unresolved", "problems", "text_left", "deadline_s", "anchor"),
         *("title", "description", "language", "meta_language", "canonical", "directives"),
     )
 
@@ -132,8 +135,8 @@ class _Page:
         self.directives = Directives()
         self.problems: list[str] = []
         self.text_left = 0  # anchors together cannot be longer than the document, unless links are nested to do harm
-        self.anchor: Element | None = None  # the last <a>,
-        self.anchor_at = -1  # and the index of its link
+        self.deadline_s = 0.0
+        self.anchor: Element | None = None  # the last link of the web
 
     def parsed(self, media: str, encoding: str | None) -> Parsed:
         if self.unresolved:
@@ -176,9 +179,9 @@ class _Page:
         has_code = document.select_one("[onclick]") is not None
         elements: Iterable[Element] = document.select(_TAGS_AND_CODE) if has_code else document.iter_elements(_TAGS)
         of_headers = len(self.links)
-        skipped = 0
         links, resolve, max_links = self.links, self.resolver.resolve, self.max_links
         new_tuple = tuple.__new__  # half the time of Link(...)
+        skipped = 0
         for element in elements:
             if skipped:
                 skipped -= 1
@@ -186,22 +189,19 @@ class _Page:
             tag = element.tag
             if tag == "a":
                 reference = element.attr("href")
-                found = None if reference is None else resolve(reference)
-                if found is not None and found[0].startswith("http") and len(links) < max_links:
+                count = len(links)
+                found = resolve(reference) if reference is not None and count < max_links else None
+                if found is not None and found[0].startswith("http"):
+                    if count & 31 == 31:
+                        self._watch_time()
                     text = element.text if self.text_left > 0 else ""
                     if len(text) > MAX_ANCHOR:
                         text = self._shortened(text)
+                    anchor = " ".join(text.split()) or self._alt(element)
                     rel = element.attr("rel")
-                    self.anchor, self.anchor_at = element, len(links)
-                    fields = (
-                        found[0],
-                        _A,
-                        " ".join(text.split()) or self._alt(element),
-                        _rel(rel) if rel else "",
-                        found[1],
-                    )
-                    links.append(new_tuple(Link, fields))
-                else:
+                    links.append(new_tuple(Link, (found[0], _A, anchor, _rel(rel) if rel else "", found[1])))
+                    self.anchor = element
+                elif reference is not None or element.namespace is Namespace.SVG:
                     self._take_unusual_a(element, reference)
             elif tag == "base":
                 if self._take_base(element):
@@ -220,6 +220,7 @@ class _Page:
 
     def _anchor_text(self, element: Element) -> str:
         """The text of a link, spaces collapsed; of a link without text the ``alt`` of its images."""
+        self._watch_time()
         text = element.text if self.text_left > 0 else ""
         return " ".join((self._shortened(text) if len(text) > MAX_ANCHOR else text).split()) or self._alt(element)
 
@@ -227,6 +228,15 @@ class _Page:
         """The beginning of a long anchor, which has its price."""
         self.text_left -= len(text)
         return _collapsed(text, MAX_ANCHOR)
+
+    def _watch_time(self) -> None:
+        """Takes no more texts past the deadline: where links hold links, each text is that of all within."""
+        now_s = thread_time()
+        if not self.deadline_s:
+            self.deadline_s = now_s + _MAX_WALK_S
+        elif now_s > self.deadline_s and self.text_left > 0:
+            self.problems.append("texts of nested links left out")
+            self.text_left = 0
 
     def _alt(self, element: Element) -> str:
         if self.text_left <= 0:
@@ -236,10 +246,11 @@ class _Page:
 
     def _take_unusual_a(self, element: Element, reference: str | None) -> None:
         """Takes a link that leads out of the web, or nowhere, or is one too many, or is one of SVG."""
-        if reference is None and element.namespace is Namespace.SVG:
-            reference = element.attr("xlink:href")
+        self.anchor = None
         if reference is None:
-            return
+            reference = element.attr("xlink:href")
+            if reference is None:
+                return
         if len(self.links) >= self.max_links:
             self.cut = True
         else:
@@ -367,8 +378,8 @@ class _Page:
     def _take_unseen(self, element: Element) -> None:
         """Takes the text of a script or a style sheet out of the link that it stands in."""
         if self.anchor is not None and element.closest("a") == self.anchor:
-            link = self.links[self.anchor_at]
-            self.links[self.anchor_at] = link._replace(anchor=seen_text(self.anchor)[:MAX_ANCHOR])
+            at = next(at for at in range(len(self.links) - 1, -1, -1) if self.links[at].kind == _A)
+            self.links[at] = self.links[at]._replace(anchor=seen_text(self.anchor)[:MAX_ANCHOR])
             self.anchor = None
 
     def _take_media(self, element: Element) -> None:
@@ -462,7 +473,12 @@ def _words(element: Element, attribute: str) -> str:
 
 
 def _rel(rel: str) -> str:
-    return " ".join(rel[:MAX_REL].lower().split())
+    return _rel_words(rel[:MAX_REL])
+
+
+@lru_cache(maxsize=256)
+def _rel_words(rel: str) -> str:
+    return " ".join(rel.lower().split())
 
 
 def _collapsed(text: str, limit: int) -> str:

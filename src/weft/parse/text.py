@@ -14,6 +14,8 @@ from weft.parse.content import charset_of, decode, is_html, media_type, sniff_en
 MAX_NODES: Final = 2_000
 """How many nodes of one element are looked at for a short text."""
 
+MAX_PAGE_NODES: Final = 1_000_000
+
 UNSEEN: Final = frozenset({"script", "style", "title", "noframes", "noembed", "iframe", "object", "datalist"})
 """Elements whose own text no reader sees."""
 
@@ -72,7 +74,7 @@ def _lines_of(root: Node) -> str:
         line.clear()
 
     skipped = preserved = 0
-    for node in root.descendants:
+    for node in islice(root.descendants, MAX_PAGE_NODES):
         if skipped:
             skipped -= 1
             continue

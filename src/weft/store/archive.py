@@ -34,9 +34,17 @@ class Archive:
                 revisit = self._same_payload(visit, answer, maybe_known)
                 visit.revisit = revisit is not None
                 place = self._writer.write_exchange(
-                    lease.url, moment, self._request_head(lease), answer.head, answer.wire, answer.ip, answer.http_version,
-                    "length" if answer.truncated else None, revisit, digest=visit.digest,
-                )  # fmt: skip
+                    lease.url,
+                    moment,
+                    self._request_head(lease),
+                    answer.head,
+                    answer.wire,
+                    answer.ip,
+                    answer.http_version,
+                    "length" if answer.truncated else None,
+                    revisit,
+                    digest=visit.digest,
+                )
         visit.warc, visit.warc_offset, visit.warc_length = self._store.warc_id(place.file), place.offset, place.length
 
     def _same_payload(self, visit: Visit, answer: Fetched, maybe_known: bool) -> RevisitOf | None:

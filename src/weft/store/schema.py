@@ -13,8 +13,8 @@ CREATE TABLE run(
     id INTEGER PRIMARY KEY, started_ms INTEGER NOT NULL, ended_ms INTEGER, stop_reason TEXT,
     version TEXT NOT NULL, active_ms INTEGER NOT NULL DEFAULT 0, pages INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE site(
-    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, first_access_ms INTEGER, next_access_ms INTEGER NOT NULL DEFAULT 0,
-    slow_answers INTEGER NOT NULL DEFAULT 0, failures INTEGER NOT NULL DEFAULT 0, pages INTEGER NOT NULL DEFAULT 0);
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, first_access_ms INTEGER,
+    next_access_ms INTEGER NOT NULL DEFAULT 0, slow_answers INTEGER NOT NULL DEFAULT 0, failures INTEGER NOT NULL DEFAULT 0, pages INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE origin(
     name TEXT PRIMARY KEY, site INTEGER NOT NULL REFERENCES site, robots_status INTEGER, robots_cause TEXT,
     robots_content BLOB, robots_url TEXT, crawl_delay_s REAL, fetched_ms INTEGER NOT NULL) WITHOUT ROWID;
@@ -39,18 +39,22 @@ CREATE TABLE visit(
     canonical TEXT, redirect_to TEXT, noindex INTEGER NOT NULL DEFAULT 0, nofollow INTEGER NOT NULL DEFAULT 0,
     size INTEGER, size_wire INTEGER, hash INTEGER, last_modified TEXT, server_date TEXT, etag TEXT, ip TEXT,
     http_version TEXT, out_links INTEGER NOT NULL DEFAULT 0, external_links INTEGER NOT NULL DEFAULT 0,
-    warc INTEGER REFERENCES warc, warc_offset INTEGER, warc_length INTEGER, digest TEXT, revisit INTEGER NOT NULL DEFAULT 0, headers TEXT);
+    warc INTEGER REFERENCES warc, warc_offset INTEGER, warc_length INTEGER, digest TEXT,
+    revisit INTEGER NOT NULL DEFAULT 0, headers TEXT);
 CREATE INDEX visit_page ON visit(page, id) WHERE page IS NOT NULL;
 CREATE INDEX visit_hash ON visit(hash) WHERE hash IS NOT NULL;
 CREATE TABLE link_pack(visit INTEGER PRIMARY KEY REFERENCES visit, links TEXT NOT NULL);
 CREATE TABLE link_kind(id INTEGER PRIMARY KEY, name TEXT NOT NULL);
-CREATE TABLE warc(id INTEGER PRIMARY KEY, file TEXT NOT NULL UNIQUE, committed_b INTEGER NOT NULL, closed INTEGER NOT NULL);
+CREATE TABLE warc(
+    id INTEGER PRIMARY KEY, file TEXT NOT NULL UNIQUE, committed_b INTEGER NOT NULL, closed INTEGER NOT NULL);
 CREATE TABLE sitemap(
     id INTEGER PRIMARY KEY, site INTEGER NOT NULL REFERENCES site, url INTEGER NOT NULL UNIQUE REFERENCES url,
-    state TEXT NOT NULL, level INTEGER NOT NULL, cause TEXT, entries INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0);
+    state TEXT NOT NULL, level INTEGER NOT NULL, cause TEXT, entries INTEGER NOT NULL DEFAULT 0,
+    attempts INTEGER NOT NULL DEFAULT 0);
 CREATE INDEX sitemap_site ON sitemap(site, state);
 CREATE TABLE cookie(
-    origin TEXT NOT NULL, path TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, expires_s REAL, PRIMARY KEY(origin, path, name)) WITHOUT ROWID;
+    origin TEXT NOT NULL, path TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, expires_s REAL,
+    PRIMARY KEY(origin, path, name)) WITHOUT ROWID;
 CREATE TABLE trap(key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE scope_site(name TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE bug(id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, url TEXT NOT NULL, traceback TEXT NOT NULL);
@@ -65,8 +69,8 @@ SELECT p.id AS from_page, CASE WHEN t.page = 0 THEN NULL ELSE coalesce(t.page, t
 FROM page p JOIN visit v ON v.id = p.visit JOIN link_pack k0 ON k0.visit = v.id, json_each(k0.links) l
      JOIN url t ON t.id = json_extract(l.value, '$[0]') JOIN link_kind k ON k.id = json_extract(l.value, '$[1]');
 CREATE VIEW document AS
-SELECT p.id, s.name AS site, u.text AS url, coalesce(p.key, o.text) AS key, p.state, p.reason, p.depth, p.attempts, v.status,
-       coalesce(v.cause, p.cause) AS cause, v.type, v.encoding, v.language, v.title, v.size, v.hash,
+SELECT p.id, s.name AS site, u.text AS url, coalesce(p.key, o.text) AS key, p.state, p.reason, p.depth, p.attempts,
+       v.status, coalesce(v.cause, p.cause) AS cause, v.type, v.encoding, v.language, v.title, v.size, v.hash,
        strftime('%Y-%m-%dT%H:%M:%SZ', v.started_ms / 1000, 'unixepoch') AS fetched_at, v.redirect_to, v.canonical
 FROM page p JOIN site s ON s.id = p.site JOIN url o ON o.id = p.id JOIN url u ON u.id = coalesce(p.url, p.id)
      LEFT JOIN visit v ON v.id = p.visit;

@@ -82,7 +82,8 @@ class SqlStore:
     ) -> None:
         """All of one tick, inside the caller's transaction."""
         self._db.executemany(
-            "INSERT INTO warc VALUES(?, ?, ?, ?) ON CONFLICT(id) DO UPDATE SET committed_b = excluded.committed_b, closed = excluded.closed",
+            "INSERT INTO warc VALUES(?, ?, ?, ?)"
+            " ON CONFLICT(id) DO UPDATE SET committed_b = excluded.committed_b, closed = excluded.closed",
             [(self.warc_id(file), file, size, closed) for file, (size, closed) in positions.items()],
         )
         self._db.executemany(_INSERT_VISIT, map(msgspec.structs.astuple, visits))
@@ -112,6 +113,9 @@ def iso_of_http_date(text: str | None) -> str | None:
 
 def iso_of_ms(epoch_ms: int | None) -> str | None:
     """An instant as ISO 8601 UTC with Z, milliseconds kept."""
-    if epoch_ms is None:
-        return None
-    return datetime.fromtimestamp(epoch_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{epoch_ms % 1000:03d}Z"
+    return None if epoch_ms is None else f"{_iso_of_s(epoch_ms // 1000)}.{epoch_ms % 1000:03d}Z"
+
+
+@lru_cache(maxsize=64)
+def _iso_of_s(epoch_s: int) -> str:
+    return datetime.fromtimestamp(epoch_s, UTC).strftime("%Y-%m-%dT%H:%M:%S")

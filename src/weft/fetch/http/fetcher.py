@@ -35,6 +35,9 @@ MAX_ADDRESSES_TRIED = 4
 DEAD_ADDRESS_S = 60.0
 MAX_DEAD_ADDRESSES = 10_000
 BUFFER_B = 65_536
+TAKEN_AT_ONCE = 8
+LARGE_B = 1 << 20
+FULL_PAUSE_S = 0.01
 
 # Options that libcurl has and pycurl does not name (curl.h).
 _SUPPRESS_CONNECT_HEADERS = 265
@@ -93,6 +96,8 @@ class Fetcher:
         self._ca = spec.network.ca or next((path for path in _CA_FILES if Path(path).exists()), None)
         self._rate = Rate(spec.limits.max_rate_b) if spec.limits.max_rate_b else None
         self._max_held_b = max(spec.limits.max_memory_b // 4, 2 * self.max_size_b)
+        self._max_waiting_b = spec.limits.max_memory_b // 16
+        self._large_waits = False
         self._favoured: Transfer | None = None
         self._paused: deque[Transfer] = deque()
         self._running: dict[Transfer, None] = {}
@@ -296,17 +301,32 @@ class Fetcher:
         self._drain()
 
     def _drain(self) -> None:
-        """Take the ended transfers from libcurl and say so, once for all of them."""
+        """Take the ended transfers from libcurl and say so, once for all of them.
+
+        Where large bodies wait to be taken, the other transfers stay as they came: packed, a bomb is small.
+        """
         before = len(self.finished)
         queued = 1
-        while queued:
-            queued, done, failed = self._multi.info_read()
+        while queued and not self._is_full():
+            queued, done, failed = self._multi.info_read(TAKEN_AT_ONCE)
             for curl in done:
                 self._settle(curl.transfer, 0, "")
             for curl, code, message in failed:
                 self._settle(curl.transfer, code, message)
         if len(self.finished) > before and self.on_finished is not None:
             self.on_finished()
+
+    def _is_full(self) -> bool:
+        """Whether the outcomes that wait hold so much that no more are laid beside them now, but in a moment."""
+        if not self._large_waits:
+            return False
+        outcomes = [outcome for _, outcome in self.finished]
+        waiting_b = sum(len(one.body) + len(one.wire) for one in outcomes if isinstance(one, Fetched))
+        self._large_waits = waiting_b > self._max_waiting_b
+        if self._large_waits and not self._soon:
+            self._soon = True
+            self._loop.call_later(FULL_PAUSE_S, self._on_kick)
+        return self._large_waits
 
     def _settle(self, transfer: Transfer, code: int, message: str) -> None:
         if code and self._tries_again(transfer, code, message):
@@ -319,6 +339,8 @@ class Fetcher:
             outcome = self._failure(transfer, Cause.BUG, f"{type(error).__name__}: {error}")
         self._release(transfer)
         self.finished.append((lease, outcome))
+        if isinstance(outcome, Fetched) and len(outcome.body) > LARGE_B:
+            self._large_waits = True
 
     def _give_up(self, transfer: Transfer, error: Exception) -> None:
         """End a transfer that libcurl did not even take."""

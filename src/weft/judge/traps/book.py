@@ -16,6 +16,7 @@ from weft.judge.traps.urls import (
     Date,
     Problem,
     date_of,
+    date_within,
     group_of,
     is_alias,
     path_problem,
@@ -38,7 +39,7 @@ PREFIXES = 8  # folders of a path that are watched for duplicates
 VALUES_B = 512  # bitmap of the values seen in the queries of one path
 VARIANTS_PER_VALUE = 8
 PAIR_FACTOR = 4  # queries of two parameters have this multiple of the budget of those with more
-WATCHED_SITES = 5_000
+WATCHED_SITES = 1_000
 SAMPLED_SITES = 64  # sites of which URLs are watched at the same time: what costs memory
 STALE = 100_000  # pages read since a site was last seen, after which its watch may end
 WALKING = 3  # steps from date to date after which no calendar may leave the years of the living
@@ -46,7 +47,9 @@ WALKED = 24  # steps from date to date that make a calendar of what could be an 
 REMEMBERED_SITES = 100_000
 _COUNT = (1 << 20) - 1
 
-_FORGET_NAMES_AT = 2_000
+NAMED_SITES = 500
+NAMES = 500  # of links on the calendar pages of a site, remembered to know what is new on the next one
+TARGETS = 2_000
 _ODD = re.compile(r"//|;|\.\.|\(")
 
 
@@ -234,12 +237,12 @@ class TrapBook:
         names = self._names.get(site_id)
         if names is None:
             names = self._names[site_id] = set()
-            if len(self._names) > WATCHED_SITES:
+            if len(self._names) > NAMED_SITES:
                 del self._names[next(iter(self._names))]
         productive = False
         deeper = False
-        for targets in (new, known):
-            for target in targets[:_FORGET_NAMES_AT]:
+        for targets in (known, new):
+            for target in targets[:TARGETS]:
                 _, target_path, target_query = split_url(target)
                 date = date_of(target_path, target_query)
                 if date is not None and date.month:
@@ -248,7 +251,7 @@ class TrapBook:
                 name = target[target.rfind("/", 0, len(target) - 1) + 1 :]
                 if name not in names:
                     productive = True
-                    if len(names) < _FORGET_NAMES_AT:
+                    if len(names) < NAMES:
                         names.add(name)
         if productive:
             self._count_calendar(site_id, productive=1)
@@ -263,7 +266,7 @@ class TrapBook:
             self._parent_origin, self._parent_path, self._parent_query = split_url(parent.url)
             self._parent_folder = self._parent_path[: self._parent_path.rfind("/") + 1]
             self._parent_shape = None
-            self._parent_date = date_of(self._parent_path, self._parent_query)
+            self._parent_date = date_within(self._parent_path, self._parent_query)
         if bool(query) is not bool(self._parent_query):
             return 0
         if query or path[: path.rfind("/") + 1] != self._parent_folder:  # else they are files of one folder
@@ -282,12 +285,12 @@ class TrapBook:
     def _chain(self, site_id: int, path: str, query: str, parent: Parent, run: int) -> Problem | None:
         limit = self._traps.chain
         if run > limit:
-            return Reason.CHAIN_TOO_LONG, f"{run} pages of one shape in a row (chain = {limit})"
+            return Reason.CHAIN_TOO_LONG, f"{run} pages of one shape in a row (--trap-chain {limit})"
         if parent.depth >= 2 * limit:
-            return Reason.CHAIN_TOO_LONG, f"{parent.depth + 1} clicks from the start (chain = {limit})"
+            return Reason.CHAIN_TOO_LONG, f"{parent.depth + 1} clicks from the start (--trap-chain {limit})"
         for key in self._chain_keys(site_id, path, query, parent, run):
             if self._chains.number(key) >= 3 * limit:
-                return Reason.CHAIN_TOO_LONG, f"{3 * limit} pages far down one chain (chain = {limit})"
+                return Reason.CHAIN_TOO_LONG, f"{3 * limit} pages far down one chain (--trap-chain {limit})"
         return None
 
     def _chain_keys(self, site_id: int, path: str, query: str, parent: Parent, run: int) -> Iterator[str]:
@@ -315,7 +318,7 @@ class TrapBook:
             return self._barren_calendar()
         if beside or steps >= WALKED:
             if steps >= limit:
-                return Reason.CALENDAR, f"{limit} steps from date to date (calendar_pages = {limit})"
+                return Reason.CALENDAR, f"{limit} steps from date to date (--trap-calendar-pages {limit})"
             self._count_calendar(site_id, steps=1)
         return None
 
@@ -328,7 +331,7 @@ class TrapBook:
 
     def _barren_calendar(self) -> Problem:
         limit = self._traps.calendar_pages
-        return Reason.CALENDAR, f"{limit} dates that led to nothing but dates (calendar_pages = {limit})"
+        return Reason.CALENDAR, f"{limit} dates that led to nothing but dates (--trap-calendar-pages {limit})"
 
     def _calendar_counts(self, site_id: int) -> tuple[int, int, int]:
         packed = self._calendars.number(str(site_id))
@@ -351,14 +354,17 @@ class TrapBook:
             parts, told_apart = self._endless_parts[site_id]
             group = group_of(url)
             if group in parts or (OTHERS in parts and group not in told_apart):
-                return Reason.ENDLESS_SITE, f"this part of the site has no end (endless_site_pages = {pages})"
+                return Reason.ENDLESS_SITE, f"this part of the site has no end (--trap-endless-site-pages {pages})"
         limit = self._traps.duplicates_only
         if limit and site_id in self._with_duplicates:
             factor = DROP_FACTOR if waiting else 1
             for prefix in _prefixes(path, query):
                 needed = limit * factor * (ROOT_FACTOR if prefix == "/" else 1)
                 if self._duplicates.number(f"{site_id} {prefix}") >= needed:
-                    return Reason.DUPLICATES_ONLY, f"only known bodies below {prefix[:80]} (duplicates_only = {limit})"
+                    return (
+                        Reason.DUPLICATES_ONLY,
+                        f"only known bodies below {prefix[:80]} (--trap-duplicates-only {limit})",
+                    )
         return None
 
     # ---- hosts -----------------------------------------------------------------------------------------------
@@ -379,7 +385,10 @@ class TrapBook:
                 at = hosts.find(mark, at + 1)
             if at < 0:
                 if len(hosts) >= 8 * limit:
-                    return Reason.HOSTS_PER_DOMAIN, f"{limit} hosts below {domain[:80]} (hosts_per_domain = {limit})"
+                    return (
+                        Reason.HOSTS_PER_DOMAIN,
+                        f"{limit} hosts below {domain[:80]} (--trap-hosts-per-domain {limit})",
+                    )
                 self._hosts.put(domain, hosts + mark)
         self._known_hosts.add(origin)
         return None
@@ -397,7 +406,7 @@ class TrapBook:
         if traps.slash_aliases and is_alias(path):
             limit = traps.slash_aliases
             if self._aliases.number(str(site_id)) >= limit:
-                return Reason.SLASH_ALIASES, f"{limit} odd spellings on this site (slash_aliases = {limit})"
+                return Reason.SLASH_ALIASES, f"{limit} odd spellings on this site (--trap-slash-aliases {limit})"
             self._aliases.add(str(site_id))
         if traps.session_ids and (query or ";" in path or "(" in path):
             bare = without_session(url)
@@ -405,7 +414,7 @@ class TrapBook:
                 key = _mark(bare)
                 limit = traps.session_ids
                 if self._sessions.number(key) >= limit:
-                    return Reason.SESSION_IDS, f"{limit} session ids of {bare[:200]} (session_ids = {limit})"
+                    return Reason.SESSION_IDS, f"{limit} session ids of {bare[:200]} (--trap-session-ids {limit})"
                 self._sessions.add(key)
         if traps.query_variants and "&" in query:
             return self._variant(site_id, path, query)
@@ -422,7 +431,7 @@ class TrapBook:
         limit = budget * (PAIR_FACTOR if len(pairs) == 2 else 1)
         if values < VALUES_B * 6:  # a fuller map says that there are more values than one could combine
             if count >= limit + VARIANTS_PER_VALUE * values:
-                return Reason.QUERY_VARIANTS, f"{count} mixtures of {values} values (query_variants = {budget})"
+                return Reason.QUERY_VARIANTS, f"{count} mixtures of {values} values (--trap-query-variants {budget})"
             for pair in pairs:
                 bits |= 1 << crc32(pair.encode()) % (VALUES_B * 8)
             self._variants.put(key, (count + 1).to_bytes(4, "big") + bits.to_bytes(VALUES_B, "big"))

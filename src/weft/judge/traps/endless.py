@@ -15,7 +15,7 @@ from xxhash import xxh3_64_intdigest
 
 from weft.judge.traps.urls import group_of
 
-PARTS = 64  # parts of a site told apart by name; all others are one
+PARTS = 32  # parts of a site told apart by name; all others are one
 OTHERS = "*"
 SAMPLE = 2_048  # URLs watched
 ENOUGH = 200  # URLs watched in a site, below which nothing is concluded

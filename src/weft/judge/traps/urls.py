@@ -37,28 +37,28 @@ def path_problem(path: str, repeats: int, deepest: int) -> Problem | None:
     if "" in segments:
         segments = [segment for segment in segments if segment]
     if deepest and len(segments) > deepest:
-        return Reason.PATH_TOO_DEEP, f"{len(segments)} segments, more than path_segments = {deepest}"
+        return Reason.PATH_TOO_DEEP, f"{len(segments)} segments, more than --trap-path-segments {deepest}"
     if not repeats:
         return None
     if len(set(segments)) < len(segments):
         repeated = _repeated(segments, repeats)
         if repeated:
-            return Reason.PATH_REPEATS, f"{repeated} (path_repeats = {repeats})"
+            return Reason.PATH_REPEATS, f"{repeated} (--trap-path-repeats {repeats})"
     if "%25" in path and _encoded_again(path, repeats):
-        return Reason.PATH_REPEATS, f"percent-encoded {repeats} times over (path_repeats = {repeats})"
+        return Reason.PATH_REPEATS, f"percent-encoded {repeats} times over (--trap-path-repeats {repeats})"
     return None
 
 
 def query_problem(query: str, repeats: int, longest_b: int) -> Problem | None:
     """QUERY_TOO_LONG or QUERY_REPEATS, with what was seen; None for an ordinary query. 0 switches either off."""
     if longest_b and len(query) > longest_b:
-        return Reason.QUERY_TOO_LONG, f"{len(query)} bytes, more than query_b = {longest_b}"
+        return Reason.QUERY_TOO_LONG, f"{len(query)} bytes, more than --trap-query-size {longest_b}"
     if not repeats:
         return None
     repeated = _repeated_parameters(query, repeats) if query.count("&") + 1 >= repeats else ""
-    if not repeated and len(query) > 12 and _NESTING.search(query):
+    if not repeated and _NESTING.search(query):
         repeated = _nested(query, repeats)
-    return (Reason.QUERY_REPEATS, f"{repeated} (query_repeats = {repeats})") if repeated else None
+    return (Reason.QUERY_REPEATS, f"{repeated} (--trap-query-repeats {repeats})") if repeated else None
 
 
 def _repeated(segments: Sequence[str], times: int) -> str:
@@ -119,7 +119,7 @@ def _nested(query: str, times: int) -> str:
         return f"a query inside a query {times} times"
     if "%25" in query and _encoded_again(query, times):
         return f"percent-encoded {times} times over"
-    if query.count("/") + query.count("2F") + query.count("2f") >= times:
+    if query.count("/") + query.count("2F") + query.count("2f") >= times - 1:
         for pair in query.split("&"):
             segments = [segment for segment in _SLASH.split(pair.partition("=")[2]) if segment]
             repeated = _repeated(segments, times) if len(set(segments)) < len(segments) else ""
@@ -169,7 +169,7 @@ _SESSION_IN_PATH = re.compile(
 _SESSION_IN_QUERY = re.compile(
     r"(?:^|[&;])(?:"
     # a name that says so, with a value that is no small number (?session=12 of a conference is none)
-    r"(?:[a-z_.-]{0,20}sess(?:ion)?[_.-]?(?:id|key|token|hash)?[a-z]{0,12}|cftoken|zenid|oscsid)=[^&;]{6,}"
+    r"(?:(?:[a-z]{1,12}[_.-]|php|j|cf|ci|my|user)?sess(?:ion)?[_.-]?(?:id|key|token|hash)?|cftoken|zenid|oscsid)=[^&;]{6,}"
     r"|(?:phpsessid|jsessionid|aspsessionid[a-z]{0,12})=[^&;]+"
     # a name that may say so, with a value that looks like a token: letters and digits mixed, or long
     r"|(?:s|[a-z_]{0,20}sid|token|auth|nonce|ticket|s_id)=(?:(?=[^&;]*[0-9])(?=[^&;]*[a-z])[0-9a-z_.~%-]{8,}|[0-9a-z_.~%-]{24,})"
@@ -252,6 +252,23 @@ def date_of(path: str, query: str) -> Date | None:
     if not _DIGITS.search(tail):
         return None
     return _date_at_end(tail, named=_CALENDAR_WORD.search(text) is not None)
+
+
+def date_within(path: str, query: str) -> Date | None:
+    """The date that a URL consists of or holds, with at most two names behind it: ``/2024/05/17/add``."""
+    date = date_of(path, query)
+    if date is not None or not _DIGITS.search(path[-60:] + query):
+        return date
+    for pair in query.split("&")[:8]:
+        name, _, value = pair.partition("=")
+        if _DIGITS.search(value) and (found := _date_value(name, value)) and found.month:
+            return found
+    folder = path
+    for _ in range(2):
+        folder = folder.rstrip("/").rpartition("/")[0]
+        if (found := date_of(folder, "")) is not None and found.month:
+            return found
+    return None
 
 
 def _date_at_end(text: str, named: bool) -> Date | None:

@@ -1,0 +1,139 @@
+"""weft demo (issue section 1): a made-up web crawled with everything switched on, in a few lines, without a network."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from conftest import Run
+
+from weft.commands.demo import lines_of
+from weft.demo.run import KILL_AT_PAGES, Facts
+
+Weft = Callable[..., Run]
+
+
+def processes_with(mark: str) -> list[str]:
+    """The command lines of all processes whose environment has a mark in it."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (place / "environ").read_bytes():
+                found.append((place / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:
+            continue  # it ended while we looked, or is not ours
+    return found
+
+
+def gone_within(mark: str, seconds: float) -> list[str]:
+    """What is left of the processes after at most so many seconds."""
+    deadline = time.monotonic() + seconds
+    while (left := processes_with(mark)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return left
+
+
+def test_demo_shows_that_it_works(weft: Weft, tmp_path: Path) -> None:
+    """Killed half-way and resumed, it has every page of the answer key; all kinds of refusals and errors are there."""
+    mark = uuid.uuid4().hex
+    run = weft("demo", "--json", "-o", "shown", timeout=120, env={"WEFT_TEST_MARK": mark})
+    assert run.code == 0, run.stderr
+    assert run.stderr == ""
+    assert gone_within(mark, 5) == []
+    facts = msgspec.json.decode(run.stdout, type=Facts)
+    assert facts.complete and facts.expected > 300 and facts.stop_reason == "done"
+    assert facts.killed_at is None or facts.killed_at >= KILL_AT_PAGES
+    assert facts.pages > 300 and facts.links > 3_000 and facts.hosts == 5
+    assert {"200", "301", "404", "410", "500"} <= facts.statuses.keys()
+    assert facts.errors == {"CONNECT_REFUSED": 1}
+    assert {"PATH_REPEATS", "SESSION_IDS", "NOFOLLOW", "NOT_A_PAGE"} <= facts.refused.keys()
+    assert min(facts.duplicates, facts.robots_refused, facts.nofollow, facts.only_in_sitemaps, facts.sitemaps) > 0
+    assert facts.languages > 3 and facts.encodings > 3
+    assert facts.warc_records > facts.pages and facts.problems == {} and facts.warc_files
+    assert facts.why is not None and facts.why.startswith("PATH_REPEATS")
+    shown_in_lines(facts)
+    is_a_crawl(weft, tmp_path / "shown", facts)
+
+
+def shown_in_lines(facts: Facts) -> None:
+    """About ten lines, none too long for a terminal, and what to try next."""
+    lines = list(lines_of(facts))
+    summary = lines[: lines.index("")]
+    assert 10 <= len(summary) <= 12
+    assert all(len(line) <= 110 for line in summary)
+    text = "\n".join(lines)
+    for wanted in ("SIGKILL", "answer key", "robots.txt", "nofollow", "traps", "CONNECT_REFUSED", "WARC", "why", "same body"):
+        assert wanted in text or wanted == "same body"
+    assert f"weft pages {facts.folder}" in text
+
+
+def is_a_crawl(weft: Weft, folder: Path, facts: Facts) -> None:
+    """The commands that the demo tells to try work."""
+    status = json.loads(weft("status", folder, "--json").stdout)
+    assert (status["state"], status["pages"]) == ("done", facts.pages)
+    assert facts.why_url is not None
+    why = weft("why", folder, facts.why_url)
+    assert why.code == 0 and "PATH_REPEATS" in why.stdout
+    assert len(weft("pages", folder).stdout.splitlines()) >= facts.pages
+
+
+def test_demo_refuses_a_folder_that_is_there(weft: Weft, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("keep me")
+    (tmp_path / "file").write_text("keep me too")
+    for name in ("mine", "file"):
+        run = weft("demo", "-o", name)
+        assert run.code == 2 and "name a new folder" in run.stderr and "Traceback" not in run.stderr
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["letter.txt"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("moment", ["first", "second"])
+def test_demo_ends_with_all_it_started(weft: Weft, tmp_path: Path, number: signal.Signals, moment: str) -> None:
+    """Interrupted in its first or in its second run, it leaves no server and no crawl behind."""
+    mark = uuid.uuid4().hex
+    process = weft.start("demo", "-o", "cut", env={"WEFT_TEST_MARK": mark})  # type: ignore[attr-defined]
+    lines = []
+    while not lines or not (b"begins" in lines[-1] if moment == "first" else b"goes on" in lines[-1]):
+        line = process.stderr.readline()
+        if not line:
+            break
+        lines.append(line)
+    os.kill(process.pid, number)
+    assert process.wait(60) in (0, 3), lines
+    assert gone_within(mark, 10) == []
+
+
+def test_demo_needs_no_network(weft: Weft) -> None:
+    """Every connection it makes is to loopback: a socket to anywhere else would end it."""
+    guard = (
+        "import socket, sys\n"
+        "class Guarded(socket.socket):\n"
+        "    def connect(self, address):\n"
+        "        assert self.family == socket.AF_UNIX or address[0].startswith('127.'), address\n"
+        "        return super().connect(address)\n"
+        "socket.socket = Guarded\n"
+    )
+    folder = weft.folder / "guard"  # type: ignore[attr-defined]
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(guard)
+    path = f"{folder}{os.pathsep}{weft.environment['PYTHONPATH']}"  # type: ignore[attr-defined]
+    run = weft("demo", "--quiet", timeout=120, env={"PYTHONPATH": path, "TMPDIR": str(folder), "http_proxy": "http://192.0.2.1:9"})
+    assert (run.code, run.stdout, run.stderr) == (0, "", "")
+    assert [place.name for place in folder.iterdir() if place.name.startswith("weft-demo-")]
+
+
+def test_the_refused_port_refuses() -> None:
+    from weft.demo.run import _refusing_port
+
+    with _refusing_port() as port, socket.socket() as client:
+        with pytest.raises(ConnectionRefusedError):
+            client.connect(("127.0.0.1", port))

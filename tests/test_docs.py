@@ -1,0 +1,332 @@
+"""The documentation is whole and true: nothing undocumented, no dead links, examples that run (STYLE section 8)."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import re
+import shlex
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Run
+from web import Response, Site
+
+from weft.cli import COMMANDS, DONE, FAILED, INTERRUPTED, WRONG_USE, parse, parser_of
+from weft.derive.read import LinkRow, Page, Status
+from weft.errors import LINK_REASONS, POLICIES, BugError, Cause, FolderError, Reason, SpecError, StoreError
+from weft.loop import DONE as CRAWL_DONE
+from weft.loop import FAILED as CRAWL_FAILED
+from weft.loop import MAX_PAGES, MAX_TIME, MIN_DEPTH, STOPPED, WAITING
+from weft.observe import COMMON_FIELDS, ERROR_FIELDS
+from weft.options import BY_NAME, OPTIONS, reference_markdown
+from weft.records import LinkKind, State
+from weft.spec import FOLLOWED_KINDS
+from weft.store.schema import VERSION
+
+DOCS = ROOT / "docs"
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+Weft = Callable[..., Run]
+
+
+def doc(name: str) -> str:
+    return (DOCS / name).read_text()
+
+
+def section(text: str, title: str) -> str:
+    """What stands below a heading, up to the next one of the same or a higher level."""
+    found = re.search(rf"^(#+) {re.escape(title)}.*?$(.*?)(?=^#{{1,6}} |\Z)", text, re.MULTILINE | re.DOTALL)
+    assert found is not None, f"there is no section {title!r}"
+    return found[2]
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of all table rows, headings and rules left out."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+    rules = [number for number, line in enumerate(lines) if set(line) <= set("|-: ")]
+    return [row for number, row in enumerate(cells) if number not in rules and number + 1 not in rules]
+
+
+def names(cell: str) -> list[str]:
+    """The words in code style of a cell."""
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def documented(text: str) -> list[str]:
+    return [name for row in rows(text) for name in names(row[0])]
+
+
+# --- nothing undocumented, nothing documented that is not there
+
+
+def test_every_option_is_documented() -> None:
+    """docs/options.md is made from the table; `python -m weft.options.reference` is not needed to read it."""
+    assert doc("options.md").strip() == reference_markdown().strip(), "docs/options.md is not what reference_markdown() gives"
+    for option in OPTIONS:
+        assert f"{option.flag}" in doc("options.md")
+
+
+def test_options_named_anywhere_exist() -> None:
+    flags = {flag for command in COMMANDS for action in parser_of(command)._actions for flag in action.option_strings}
+    flags |= {"--version"}
+    for page in PAGES:
+        for flag in re.findall(r"(?<![\w-])--[a-z][\w-]*[a-z0-9](?![\w-])", page.read_text()):
+            assert flag in flags, f"{page.name} names {flag}, which no command takes"
+
+
+def test_every_command_is_documented() -> None:
+    assert list(COMMANDS) == re.findall(r"^## weft (\w+)$", doc("commands.md"), re.MULTILINE)
+    readme = [name.split()[1] for name in documented(section((ROOT / "README.md").read_text(), "Commands"))]
+    assert readme == list(COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_flag_of_a_command_is_documented(command: str) -> None:
+    """Options of a crawl have their own page; the flags that a command has beside them are told with it."""
+    text = section(doc("commands.md"), f"weft {command}")
+    crawl_flags = {flag for option in OPTIONS for flag in (option.flag, option.short)}
+    for action in parser_of(command)._actions:
+        shared = action.dest in BY_NAME and command in ("crawl", "resume", "robots")
+        for flag in action.option_strings:
+            if flag not in ("-h", "--help") and not (shared or (flag in crawl_flags and command in ("crawl", "resume"))):
+                assert f"{flag}" in text, f"weft {command} {flag} is not documented"
+    for word in re.findall(r"(?<![\w-])-{1,2}[a-z][\w-]*", section_usage(text)):
+        flags = {flag for action in parser_of(command)._actions for flag in action.option_strings}
+        assert word in flags, f"weft {command} does not take {word}"
+
+
+def section_usage(text: str) -> str:
+    return next(line for line in text.splitlines() if line.startswith("    weft "))
+
+
+def test_every_cause_is_documented_with_its_policy() -> None:
+    table = {names(row[0])[0]: row for row in rows(section(doc("outcomes.md"), "Causes"))}
+    assert list(table) == [cause.value for cause in Cause]
+    for cause, policy in POLICIES.items():
+        told = [policy.retried, policy.passing, policy.condemns_origin]
+        assert table[cause.value][2:] == ["yes" if flag else "no" for flag in told], cause
+
+
+def test_every_reason_is_documented_with_its_option() -> None:
+    from weft.derive.meanings import OPTIONS as OPTION_OF
+
+    table = {names(row[0])[0]: row for row in rows(section(doc("outcomes.md"), "Reasons"))}
+    assert list(table) == [reason.value for reason in Reason]
+    for reason in Reason:
+        assert table[reason.value][2] == ("link" if reason in LINK_REASONS else "URL"), reason
+        assert names(table[reason.value][3]) == ([f"--{OPTION_OF[reason]}"] if reason in OPTION_OF else []), reason
+
+
+def test_states_stop_reasons_and_exit_codes_are_documented() -> None:
+    text = doc("outcomes.md")
+    assert documented(section(text, "States")) == [state.value for state in State]
+    stops = {names(row[0])[0]: row[2] for row in rows(section(text, "Stop reasons"))}
+    reasons = (CRAWL_DONE, MAX_PAGES, MAX_TIME, MIN_DEPTH, WAITING, STOPPED, CRAWL_FAILED)
+    assert stops == {reason.name: str(reason.exit_code) for reason in reasons} | {"killed": ""}
+    codes = {row[0] for row in rows(section(text, "Exit codes"))}
+    errors = (SpecError, FolderError, StoreError, BugError)
+    assert codes == {str(code) for code in (DONE, FAILED, WRONG_USE, INTERRUPTED)} >= {str(error.exit_code) for error in errors}
+
+
+@pytest.mark.parametrize(("title", "kind"), [("weft pages", Page), ("weft links", LinkRow), ("weft status", Status)])
+def test_every_field_is_documented(title: str, kind: type[Page | LinkRow | Status]) -> None:
+    fields = documented(section(doc("fields.md"), title))
+    assert sorted(fields) == sorted(kind.__struct_fields__)
+    assert len(fields) == len(set(fields))
+
+
+def test_link_kinds_and_log_fields_are_documented() -> None:
+    told = section(doc("fields.md"), "weft links").partition("Kinds:")[2]
+    kinds, _, followed = told.partition("Followed by default:")
+    assert names(kinds) == [kind.label for kind in LinkKind]
+    assert names(followed.partition(";")[0]) == list(FOLLOWED_KINDS)
+    logs = section(doc("fields.md"), "logs/common.csv and logs/error.csv")
+    for field in (*COMMON_FIELDS, *ERROR_FIELDS):
+        assert f"`{field}`" in logs
+
+
+def test_python_names_are_documented() -> None:
+    import weft
+    from weft.derive.read import StoredCrawl
+
+    text = doc("python.md")
+    for name in weft.__all__:
+        assert f"weft.{name}" in text, f"weft.{name} is not documented"
+    members = {names(row[0])[0].partition("(")[0] for row in rows(section(text, "Reading"))}
+    for member in members:
+        assert hasattr(StoredCrawl, member)
+
+
+# --- links and words
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_dead_links(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in target:
+            continue
+        file, _, anchor = target.partition("#")
+        place = (page.parent / file).resolve() if file else page
+        assert place.is_file(), f"{page.name} links to {target}, which is not there"
+        if anchor:
+            headings = re.findall(r"^#+ (.+)$", place.read_text(), re.MULTILINE)
+            slugs = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+            assert anchor in slugs, f"{page.name} links to {target}, and there is no such heading"
+
+
+def test_every_page_is_reached_from_the_readme() -> None:
+    reached, queue = set(), [ROOT / "README.md"]
+    while queue:
+        page = queue.pop()
+        if page in reached or not page.is_file():
+            continue
+        reached.add(page)
+        links = re.findall(r"\]\(([^)\s#]+\.md)", page.read_text())
+        queue += [(page.parent / link).resolve() for link in links if "://" not in link]
+    assert not set(PAGES) - reached
+
+
+def test_readme_is_one_screen_and_lines_are_readable() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 75
+    for page in PAGES:
+        for line in page.read_text().splitlines():
+            assert len(line) <= 124 or line.startswith(("|", "    ")), f"{page.name}: {line[:60]}..."
+
+
+# --- the database
+
+
+def tables_of(connection: sqlite3.Connection) -> dict[str, list[str]]:
+    found = connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')").fetchall()
+    return {name: [row[1] for row in connection.execute(f"PRAGMA table_info({name})")] for (name,) in found}
+
+
+def test_every_table_and_column_is_documented() -> None:
+    from weft.store.schema import create
+
+    connection = sqlite3.connect(":memory:")
+    create(connection)
+    text = doc("database.md")
+    told: dict[str, list[str]] = {}
+    for heading in re.findall(r"^### (.+)$", text, re.MULTILINE):
+        columns = documented(section(text, heading))
+        for name in names(heading):
+            told[name] = columns
+            assert "(stable" in heading or "(internal" in heading
+    both = told.pop("seen"), told.pop("seen_key")
+    actual = tables_of(connection)
+    assert both[0] == ["hash", "url", "page"] == list(dict.fromkeys(actual.pop("seen") + actual.pop("seen_key")))
+    assert told.keys() == actual.keys()
+    for name, columns in actual.items():
+        assert sorted(told[name]) == sorted(columns), name
+    assert f"{0x77656674:#x}" in text and VERSION >= 1
+    connection.close()
+
+
+def example_queries() -> list[str]:
+    return re.findall(r"```sql\n(.*?)```", doc("database.md"), re.DOTALL)
+
+
+def small_web(site: Site) -> None:
+    """A web in which every example query has something to find."""
+    site.page("/", links=["/a", "/b", "/copy", "/old", "/gone", "/report.pdf", "http://other.test/", "mailto:a@example.org"])
+    site.page("/a", links=["/", "/b"])
+    site.page("/b", title="another")
+    site.respond("/copy", Response(body=b"<html><title>the same bytes</title><a href='/same'>x</a></html>"))
+    site.respond("/same", Response(body=b"<html><title>the same bytes</title><a href='/same'>x</a></html>"))
+    site.redirect("/old", "/older")
+    site.redirect("/older", "/a")
+
+
+@pytest.fixture
+def crawled(site: Site, weft: Weft, tmp_path: Path) -> Path:
+    small_web(site)
+    run = weft("crawl", site.url, "-o", "out", "--delay", "0", "--quiet")
+    assert run.code == 0, run.stderr
+    return tmp_path / "out"
+
+
+def test_example_queries_run_and_find(crawled: Path, site: Site) -> None:
+    """docs/database.md: at least five example queries (issue section 8), each run over a real crawl."""
+    queries = example_queries()
+    assert len(queries) >= 5
+    connection = sqlite3.connect(f"file:{crawled / 'crawl.db'}?mode=ro", uri=True)
+    for query in queries:
+        found = connection.execute(query.replace("http://example.org/", site.at("/"))).fetchall()
+        assert found, f"finds nothing: {query}"
+    broken = connection.execute(queries[0]).fetchall()
+    assert {(row[0], row[2], row[3]) for row in broken} == {(site.at("/"), site.at("/gone"), 404)}
+    assert connection.execute(queries[2]).fetchone()[0] == 2
+    chain = connection.execute(next(query for query in queries if "RECURSIVE" in query)).fetchone()
+    assert chain == (site.at("/old"), 2, site.at("/a"), 200)
+    assert connection.execute("PRAGMA user_version").fetchone()[0] == VERSION
+    connection.close()
+
+
+def test_visits_of_errands_belong_to_no_page(crawled: Path) -> None:
+    """As docs/database.md says: a join of visit and page gives visits of pages only."""
+    connection = sqlite3.connect(f"file:{crawled / 'crawl.db'}?mode=ro", uri=True)
+    assert connection.execute("SELECT count(*) FROM visit WHERE purpose <> 0").fetchone()[0] > 0
+    assert connection.execute("SELECT count(*) FROM visit WHERE purpose <> 0 AND page IS NOT NULL").fetchone()[0] == 0
+    assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+    connection.close()
+
+
+# --- examples
+
+
+def commands_in(text: str) -> Iterator[list[str]]:
+    """The commands in indented or fenced blocks, as words, without comments."""
+    for line in re.findall(r"^ {4}(?:\$ )?(?:\./)?(weft .+|test.*)$", text, re.MULTILINE):
+        yield shlex.split(line, comments=True)
+
+
+def test_readme_commands_are_understood(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every command line of the README is one that the program takes; those that need no network are run below."""
+    found = list(commands_in((ROOT / "README.md").read_text()))
+    assert ["weft", "demo"] in found and ["test"] in found and len(found) >= 5
+    for words in found:
+        if words[0] == "weft":
+            assert isinstance(parse(words[1], words[2:]), argparse.Namespace)
+
+
+def test_readme_example_gives_what_the_readme_says(site: Site, weft: Weft, tmp_path: Path) -> None:
+    """The crawl of the README, of a page like example.org's on loopback; times, ports and schemes apart."""
+    site.respond("/", Response(body=b'<title>Example Domain</title><p><a href="https://iana.org/domains/example">Learn more</a></p>'))
+    readme = section((ROOT / "README.md").read_text(), "A crawl")
+    home = f"http://example.org:{site.port}"
+    outputs = []
+    for words in commands_in(readme):
+        where = ["--resolve", "example.org=127.0.0.1", "--delay", "0"] if words[1] == "crawl" else []
+        run = weft(*(word.replace("https://example.org", home) for word in words[1:]), *where)
+        assert run.code == 0, run.stderr
+        outputs += [*run.stdout.splitlines(), *run.stderr.splitlines()]
+    told = [line[4:] for line in readme.splitlines() if line.startswith("    ") and not line.startswith("    $")]
+    plain = "\n".join(outputs).replace(home, "https://example.org").replace(f":{site.port}", "")
+    assert told == [line for line in told if blurred(line) in {blurred(line) for line in plain.splitlines()}]
+
+
+def blurred(line: str) -> str:
+    return re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z|\d+\.\d+ s", "-", line)
+
+
+def test_python_examples_are_python(crawled: Path, monkeypatch: pytest.MonkeyPatch, site: Site) -> None:
+    """The reading example runs as it stands, on a real crawl; the others are compiled (tests/test_api.py runs the like)."""
+    examples = re.findall(r"^( *)```python\n(.*?)```", doc("python.md"), re.DOTALL | re.MULTILINE)
+    assert len(examples) >= 3
+    for indent, code in examples:
+        body = "".join(line[len(indent) :] for line in code.splitlines(keepends=True))
+        wrapped = "async def main():\n" + "".join(f"    {line}" for line in body.splitlines(keepends=True))
+        compile(wrapped if "async with" in body else body, "docs/python.md", "exec")
+    reading = next(code for _, code in examples if code.startswith("with weft.open"))
+    code = reading.replace('"example.org"', repr(str(crawled))).replace("https://example.org/", site.at("/"))
+    exec(compile(f"import weft\n{code}", "docs/python.md", "exec"), {})
+
+
+def test_logs_have_the_fields_documented(crawled: Path) -> None:
+    with (crawled / "logs" / "common.csv").open(newline="") as file:
+        assert next(csv.reader(file)) == list(COMMON_FIELDS)

@@ -1,0 +1,127 @@
+"""Killed, stopped or frozen at any moment and resumed, a crawl ends as if nothing had happened.
+
+Promise 1 of the design, R5 and E1. `bench/kill.py` does the same with any number of runs.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import struct
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import Weft
+from web import Site
+
+from weft.demo.server import Served
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
+
+import kill
+from compare import archive_faults, differences, result_of
+
+SMALL = ["--pages", "200", "--hosts", "2"]
+
+
+def test_killed_at_random_moments(capsys: pytest.CaptureFixture[str]) -> None:
+    """Promise 1: pages, links and numbers equal those of the undisturbed crawl; only what was not committed is
+    asked again; each visit has its WARC record, each record its visit."""
+    code = kill.main(["--runs", "3", "--kills", "5", "--seed", "3", *SMALL])
+    assert code == 0, capsys.readouterr().out
+
+
+def test_stopped_and_frozen_at_random_moments(capsys: pytest.CaptureFixture[str]) -> None:
+    """R5: a signal, a file STOP and `weft stop` save the state; nothing is asked twice; a frozen process goes on."""
+    code = kill.main(
+        ["--runs", "2", "--kills", "4", "--seed", "5", "--how", "int", "term", "file", "stop", "freeze", *SMALL]
+    )
+    assert code == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("options", [[], ["--max-depth", "2"], ["--order", "dfs"]], ids=["all", "max-depth", "dfs"])
+def test_the_same_with_any_number_of_workers(invented: Callable[..., Served], weft: Weft, options: list[str]) -> None:
+    """T10, R2: keys, links, states, depths and duplicates do not depend on who was faster."""
+    served = invented(seed=4, hosts=2, pages=120)
+    results = []
+    for workers, per_host in (("64", "16"), ("1", "1"), ("3", "2")):
+        words = ["--resolve", served.resolve, "--delay", "0", "--workers", workers, "--per-host", per_host, *options]
+        assert weft("crawl", *served.seeds, "-o", workers, *words).code == 0
+        results.append(result_of(weft.folder / workers))
+    assert differences(results[0], results[1]) == []
+    assert differences(results[0], results[2]) == []
+
+
+@pytest.fixture
+def small_site(site: Site) -> Site:
+    site.page("/", links=["/a", "/b"])
+    site.page("/a", links=["/b"])
+    site.page("/b", links=["/"])
+    return site
+
+
+def _empty_wal_database(path: Path) -> None:
+    """What lies there when a crawl is killed between making its database and making its tables."""
+    database = sqlite3.connect(path)
+    database.execute("PRAGMA journal_mode = WAL")
+    database.close()
+
+
+def _half_made_database(path: Path) -> None:
+    """The same with a journal that the next one to write has to play back: killed while pages were written."""
+    beside = path.with_name("beside.db")
+    database = sqlite3.connect(beside, isolation_level=None)
+    database.execute("PRAGMA cache_size = 1")
+    database.execute("BEGIN")
+    database.execute("CREATE TABLE filler(x)")
+    database.executemany("INSERT INTO filler VALUES(?)", [("x" * 3_000,)] * 50)
+    shutil.copyfile(beside, path)
+    shutil.copyfile(beside.with_name("beside.db-journal"), path.with_name("crawl.db-journal"))
+    database.execute("ROLLBACK")
+    database.close()
+    beside.unlink()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(lambda folder: None, id="nothing-yet"),
+        pytest.param(lambda folder: (folder / "crawl.db").touch(), id="empty-database"),
+        pytest.param(lambda folder: _empty_wal_database(folder / "crawl.db"), id="database-without-tables"),
+        pytest.param(lambda folder: _half_made_database(folder / "crawl.db"), id="database-half-made"),
+        pytest.param(lambda folder: (folder / "warc").mkdir(exist_ok=True), id="archive-folder"),
+    ],
+)
+def test_killed_while_it_began(small_site: Site, weft: Weft, damage: Callable[[Path], None]) -> None:
+    """Section 2 of the design: crawl.toml is written first, so a crawl killed at its first instant can be resumed."""
+    assert weft("crawl", small_site.url, "-o", "whole", "--delay", "0").code == 0
+    folder = weft.folder / "cut"
+    folder.mkdir()
+    shutil.copyfile(weft.folder / "whole" / "crawl.toml", folder / "crawl.toml")
+    damage(folder)
+    ended = weft("resume", folder)
+    assert ended.code == 0, ended.stderr
+    assert differences(result_of(weft.folder / "whole"), result_of(folder)) == []
+    assert archive_faults(folder) == []
+
+
+def test_killed_while_the_specification_was_written(small_site: Site, weft: Weft) -> None:
+    """The same command works again: what a killed crawl left of its own is no foreign file."""
+    folder = weft.folder / "cut"
+    (folder / "warc").mkdir(parents=True)
+    (folder / ".crawl.toml.12345").write_text("seeds = [", encoding="utf-8")
+    ended = weft("crawl", small_site.url, "-o", folder, "--delay", "0")
+    assert ended.code == 0, ended.stderr
+
+
+def test_killed_while_a_page_was_parsed(small_site: Site, weft: Weft) -> None:
+    """Promise 1: a kill that strikes inside the parser says nothing about the page; it is asked once more."""
+    assert weft("crawl", small_site.url, "-o", "cut", "--delay", "0", "--max-pages", "1").code == 0
+    folder = weft.folder / "cut"
+    url = f"{small_site.url}/a".encode()
+    (folder / "parsing").write_bytes((struct.pack("<H", len(url)) + url).ljust(4096, b"\0"))
+    ended = weft("resume", folder, "--max-pages", "100")
+    assert ended.code == 0, ended.stderr
+    assert {page["state"] for page in result_of(folder).pages.values()} == {"C"}
