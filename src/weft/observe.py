@@ -57,8 +57,8 @@ class CsvLogs:
             moment, purpose = iso_of_ms(visit.started_ms), lease.purpose.name.lower()
             state = "W" if done.retry_s is not None or done.again_at is not None else done.state
             common.append(
-                (moment, purpose, lease.url, state, visit.status, visit.cause, visit.type, visit.size, visit.response_ms,
-                 lease.depth, lease.attempt, visit.out_links)
+                (moment, purpose, lease.url, state, visit.status, visit.cause, visit.type, visit.size,
+                 visit.response_ms, lease.depth, lease.attempt, visit.out_links)
             )  # fmt: skip
             if visit.cause is not None:
                 errors.append(

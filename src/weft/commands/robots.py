@@ -144,7 +144,7 @@ def _judged(spec: CrawlSpec, page: str, url: str, redirects: list[str], answer: 
         status=None if isinstance(answer, Failure) else answer.status,
         error=failure.cause.value if failure is not None else unavailable,
         detail=failure.detail or None if failure is not None else None,
-        size=None if failure is not None else len(body),
+        size=len(answer.body) if isinstance(answer, Fetched) else None,
         crawl_delay_s=rules.crawl_delay_s,
         delay_s=max(spec.politeness.delay_s, asked),
         sitemaps=[found for text in robots.sitemaps if (found := resolve(url, text)) is not None],

@@ -14,7 +14,8 @@ CREATE TABLE run(
     version TEXT NOT NULL, active_ms INTEGER NOT NULL DEFAULT 0, pages INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE site(
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, first_access_ms INTEGER,
-    next_access_ms INTEGER NOT NULL DEFAULT 0, slow_answers INTEGER NOT NULL DEFAULT 0, failures INTEGER NOT NULL DEFAULT 0, pages INTEGER NOT NULL DEFAULT 0);
+    next_access_ms INTEGER NOT NULL DEFAULT 0, slow_answers INTEGER NOT NULL DEFAULT 0,
+    failures INTEGER NOT NULL DEFAULT 0, pages INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE origin(
     name TEXT PRIMARY KEY, site INTEGER NOT NULL REFERENCES site, robots_status INTEGER, robots_cause TEXT,
     robots_content BLOB, robots_url TEXT, crawl_delay_s REAL, fetched_ms INTEGER NOT NULL) WITHOUT ROWID;
