@@ -264,7 +264,8 @@ def _shop(links: Callable[[str, int, int], str]) -> Answer:
     def answer(request: Request, _host: str) -> Response:
         found = re.search(r"article-(\d+)", request.path)
         number = int(found[1]) if found else 0
-        hrefs = [links(request.path, to, turn) for turn, to in enumerate((*range(number, min(number + 4, 25)), 0, 7, 13))]
+        near = (number, *((number * 3 + step) % 25 for step in (1, 2, 3)), 0, 7, 13)
+        hrefs = [links(request.path, to, turn) for turn, to in enumerate(near)]
         return page_of("", hrefs, title=f"article {number}", text=words_of(number))
 
     return answer
@@ -282,8 +283,8 @@ TRAPS |= {
     ),
     "spelling-utm": Trap(_shop(lambda path, n, turn: f"/article-{n}?utm_source={noise(path, turn)[:5]}&utm_id={turn}"), "/article-0", tuple(_SHOP)),
     "spelling-buster": Trap(_shop(lambda path, n, turn: f"/article-{n}?_={noise(path, turn)}"), "/article-0", tuple(_SHOP)),
-    "spelling-from": Trap(_shop(lambda path, n, turn: f"/article-{n}?from={quote(path, safe='')}"), "/article-0", tuple(_SHOP)),
-    "spelling-slashes": Trap(_shop(lambda path, n, turn: f"{'/' * (1 + len(path) % 40 + turn)}article-{n}"), "/article-0", tuple(_SHOP)),
+    "spelling-from": Trap(_shop(lambda path, n, turn: f"/article-{n}?from={quote(path.partition('?')[0], safe='')}"), "/article-0", tuple(_SHOP)),
+    "spelling-slashes": Trap(_shop(lambda path, n, turn: f"/shop{'/' * (1 + len(path) % 40 + turn)}article-{n}"), "/article-0", tuple(_SHOP)),
     "spelling-folders": Trap(
         _shop(lambda path, n, turn: f"{path.rpartition('/')[0]}/{_WORDS[turn]}/article-{n}"), "/article-0", tuple(_SHOP)
     ),

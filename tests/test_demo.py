@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import socket
+import sqlite3
 import time
 import uuid
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
-from conftest import Run
+from conftest import Weft
 
 from weft.commands.demo import lines_of
 from weft.demo.run import KILL_AT_PAGES, Facts
-
-Weft = Callable[..., Run]
 
 
 def processes_with(mark: str) -> list[str]:
@@ -70,7 +67,17 @@ def shown_in_lines(facts: Facts) -> None:
     assert 10 <= len(summary) <= 12
     assert all(len(line) <= 110 for line in summary)
     text = "\n".join(lines)
-    for wanted in ("SIGKILL", "answer key", "robots.txt", "nofollow", "traps", "CONNECT_REFUSED", "WARC", "why", "same body"):
+    for wanted in (
+        "SIGKILL",
+        "answer key",
+        "robots.txt",
+        "nofollow",
+        "traps",
+        "CONNECT_REFUSED",
+        "WARC",
+        "why",
+        "same body",
+    ):
         assert wanted in text or wanted == "same body"
     assert f"weft pages {facts.folder}" in text
 
@@ -83,6 +90,10 @@ def is_a_crawl(weft: Weft, folder: Path, facts: Facts) -> None:
     why = weft("why", folder, facts.why_url)
     assert why.code == 0 and "PATH_REPEATS" in why.stdout
     assert len(weft("pages", folder).stdout.splitlines()) >= facts.pages
+    connection = sqlite3.connect(folder / "crawl.db")
+    asked = connection.execute("SELECT DISTINCT ip FROM visit WHERE ip IS NOT NULL").fetchall()
+    connection.close()
+    assert asked == [("127.0.0.1",)], "the demo needs no network"
 
 
 def test_demo_refuses_a_folder_that_is_there(weft: Weft, tmp_path: Path) -> None:
@@ -95,45 +106,22 @@ def test_demo_refuses_a_folder_that_is_there(weft: Weft, tmp_path: Path) -> None
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["letter.txt"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("moment", ["first", "second"])
-def test_demo_ends_with_all_it_started(weft: Weft, tmp_path: Path, number: signal.Signals, moment: str) -> None:
+@pytest.mark.parametrize(("number", "moment"), [(signal.SIGINT, b"begins"), (signal.SIGTERM, b"goes on")])
+def test_demo_ends_with_all_it_started(weft: Weft, number: signal.Signals, moment: bytes) -> None:
     """Interrupted in its first or in its second run, it leaves no server and no crawl behind."""
     mark = uuid.uuid4().hex
-    process = weft.start("demo", "-o", "cut", env={"WEFT_TEST_MARK": mark})  # type: ignore[attr-defined]
-    lines = []
-    while not lines or not (b"begins" in lines[-1] if moment == "first" else b"goes on" in lines[-1]):
-        line = process.stderr.readline()
-        if not line:
-            break
-        lines.append(line)
-    os.kill(process.pid, number)
+    process = weft.start("demo", "-o", "cut", env={"WEFT_TEST_MARK": mark})
+    assert process.stderr is not None
+    lines: list[bytes] = []
+    while not lines or (lines[-1] and moment not in lines[-1]):
+        lines.append(process.stderr.readline())
+    process.send_signal(number)
     assert process.wait(60) in (0, 3), lines
     assert gone_within(mark, 10) == []
-
-
-def test_demo_needs_no_network(weft: Weft) -> None:
-    """Every connection it makes is to loopback: a socket to anywhere else would end it."""
-    guard = (
-        "import socket, sys\n"
-        "class Guarded(socket.socket):\n"
-        "    def connect(self, address):\n"
-        "        assert self.family == socket.AF_UNIX or address[0].startswith('127.'), address\n"
-        "        return super().connect(address)\n"
-        "socket.socket = Guarded\n"
-    )
-    folder = weft.folder / "guard"  # type: ignore[attr-defined]
-    folder.mkdir()
-    (folder / "sitecustomize.py").write_text(guard)
-    path = f"{folder}{os.pathsep}{weft.environment['PYTHONPATH']}"  # type: ignore[attr-defined]
-    run = weft("demo", "--quiet", timeout=120, env={"PYTHONPATH": path, "TMPDIR": str(folder), "http_proxy": "http://192.0.2.1:9"})
-    assert (run.code, run.stdout, run.stderr) == (0, "", "")
-    assert [place.name for place in folder.iterdir() if place.name.startswith("weft-demo-")]
 
 
 def test_the_refused_port_refuses() -> None:
     from weft.demo.run import _refusing_port
 
-    with _refusing_port() as port, socket.socket() as client:
-        with pytest.raises(ConnectionRefusedError):
-            client.connect(("127.0.0.1", port))
+    with _refusing_port() as port, socket.socket() as client, pytest.raises(ConnectionRefusedError):
+        client.connect(("127.0.0.1", port))

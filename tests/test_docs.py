@@ -7,11 +7,11 @@ import csv
 import re
 import shlex
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Run
+from conftest import ROOT, Weft
 from web import Response, Site
 
 from weft.cli import COMMANDS, DONE, FAILED, INTERRUPTED, WRONG_USE, parse, parser_of
@@ -28,7 +28,6 @@ from weft.store.schema import VERSION
 
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
-Weft = Callable[..., Run]
 
 
 def doc(name: str) -> str:
@@ -64,7 +63,9 @@ def documented(text: str) -> list[str]:
 
 def test_every_option_is_documented() -> None:
     """docs/options.md is made from the table; `python -m weft.options.reference` is not needed to read it."""
-    assert doc("options.md").strip() == reference_markdown().strip(), "docs/options.md is not what reference_markdown() gives"
+    assert doc("options.md").strip() == reference_markdown().strip(), (
+        "docs/options.md is not what reference_markdown() gives"
+    )
     for option in OPTIONS:
         assert f"{option.flag}" in doc("options.md")
 
@@ -91,7 +92,9 @@ def test_every_flag_of_a_command_is_documented(command: str) -> None:
     for action in parser_of(command)._actions:
         shared = action.dest in BY_NAME and command in ("crawl", "resume", "robots")
         for flag in action.option_strings:
-            if flag not in ("-h", "--help") and not (shared or (flag in crawl_flags and command in ("crawl", "resume"))):
+            if flag not in ("-h", "--help") and not (
+                shared or (flag in crawl_flags and command in ("crawl", "resume"))
+            ):
                 assert f"{flag}" in text, f"weft {command} {flag} is not documented"
     for word in re.findall(r"(?<![\w-])-{1,2}[a-z][\w-]*", section_usage(text)):
         flags = {flag for action in parser_of(command)._actions for flag in action.option_strings}
@@ -128,7 +131,11 @@ def test_states_stop_reasons_and_exit_codes_are_documented() -> None:
     assert stops == {reason.name: str(reason.exit_code) for reason in reasons} | {"killed": ""}
     codes = {row[0] for row in rows(section(text, "Exit codes"))}
     errors = (SpecError, FolderError, StoreError, BugError)
-    assert codes == {str(code) for code in (DONE, FAILED, WRONG_USE, INTERRUPTED)} >= {str(error.exit_code) for error in errors}
+    assert (
+        codes
+        == {str(code) for code in (DONE, FAILED, WRONG_USE, INTERRUPTED)}
+        >= {str(error.exit_code) for error in errors}
+    )
 
 
 @pytest.mark.parametrize(("title", "kind"), [("weft pages", Page), ("weft links", LinkRow), ("weft status", Status)])
@@ -233,7 +240,9 @@ def example_queries() -> list[str]:
 
 def small_web(site: Site) -> None:
     """A web in which every example query has something to find."""
-    site.page("/", links=["/a", "/b", "/copy", "/old", "/gone", "/report.pdf", "http://other.test/", "mailto:a@example.org"])
+    site.page(
+        "/", links=["/a", "/b", "/copy", "/old", "/gone", "/report.pdf", "http://other.test/", "mailto:a@example.org"]
+    )
     site.page("/a", links=["/", "/b"])
     site.page("/b", title="another")
     site.respond("/copy", Response(body=b"<html><title>the same bytes</title><a href='/same'>x</a></html>"))
@@ -296,7 +305,10 @@ def test_readme_commands_are_understood(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_readme_example_gives_what_the_readme_says(site: Site, weft: Weft, tmp_path: Path) -> None:
     """The crawl of the README, of a page like example.org's on loopback; times, ports and schemes apart."""
-    site.respond("/", Response(body=b'<title>Example Domain</title><p><a href="https://iana.org/domains/example">Learn more</a></p>'))
+    site.respond(
+        "/",
+        Response(body=b'<title>Example Domain</title><p><a href="https://iana.org/domains/example">Learn more</a></p>'),
+    )
     readme = section((ROOT / "README.md").read_text(), "A crawl")
     home = f"http://example.org:{site.port}"
     outputs = []
@@ -314,8 +326,8 @@ def blurred(line: str) -> str:
     return re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z|\d+\.\d+ s", "-", line)
 
 
-def test_python_examples_are_python(crawled: Path, monkeypatch: pytest.MonkeyPatch, site: Site) -> None:
-    """The reading example runs as it stands, on a real crawl; the others are compiled (tests/test_api.py runs the like)."""
+def test_python_examples_are_python(crawled: Path, site: Site) -> None:
+    """The reading example runs as it stands, on a real crawl; the others are compiled (tests/test_api.py runs such)."""
     examples = re.findall(r"^( *)```python\n(.*?)```", doc("python.md"), re.DOTALL | re.MULTILINE)
     assert len(examples) >= 3
     for indent, code in examples:

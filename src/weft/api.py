@@ -60,7 +60,9 @@ async def crawl(*seeds: str, folder: str | Path | None = None, **options: object
     async with AsyncExitStack() as stack:
         path = Path(folder) if folder is not None else _temporary(stack)
         if not seeds and not Folder(path).exists:
-            raise SpecError('no seed: give a URL, a host or a file of them, for example: weft.crawl("https://example.org")')
+            raise SpecError(
+                'no seed: give a URL, a host or a file of them, for example: weft.crawl("https://example.org")'
+            )
         plan = plan_crawl(spec_of(seeds, options), str(path), fresh=False, warn=_logger.warning)
         stream = _Stream()
         running = await stack.enter_async_context(
@@ -89,7 +91,7 @@ async def crawl(*seeds: str, folder: str | Path | None = None, **options: object
             await _end(running, task)
 
 
-def open(folder: str | Path) -> StoredCrawl:  # noqa: A001 - weft.open, as one says it
+def open(folder: str | Path) -> StoredCrawl:
     """A crawl on disk, running or not: its pages, links and numbers."""
     from weft.derive.read import StoredCrawl
 

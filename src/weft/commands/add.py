@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from weft.cli import warn
+from weft.derive.read import StoredCrawl
 from weft.errors import FolderError
 from weft.folder import Folder
 from weft.seeds import read_seeds
@@ -16,7 +17,8 @@ _LOOKED_AT = 100
 
 def run(args: argparse.Namespace) -> int:
     folder = Folder(Path(args.folder))
-    folder.require()
+    with StoredCrawl(folder.path):  # whatever is wrong with the folder is told first
+        pass
     seeds = read_seeds(args.seeds, warn)
     if folder.is_running():
         folder.leave_added(seed.url for seed in seeds)
@@ -39,8 +41,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _warn_of_refused(folder: Folder, urls: list[str]) -> None:
-    from weft.derive.read import StoredCrawl
-
     with StoredCrawl(folder.path) as crawl:
         for url in urls:
             page = crawl.page(url)

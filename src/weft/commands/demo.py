@@ -71,7 +71,10 @@ def lines_of(facts: Facts) -> Iterator[str]:
     yield _told("obeyed", f"robots.txt: {facts.robots_refused} URLs not asked; nofollow: {facts.nofollow} not followed")
     yield _told("escaped", f"traps: {_counted(facts.traps)}")
     yield _told("errors", f"{_counted(facts.errors) or 'none'} (retried, recorded with their cause)")
-    yield _told("archived", f"{facts.warc_records:,} WARC records, {human_bytes(facts.warc_b)}, each checked; an index for replay")
+    yield _told(
+        "archived",
+        f"{facts.warc_records:,} WARC records, {human_bytes(facts.warc_b)}, each checked; an index for replay",
+    )
     if facts.why_url is not None:
         yield _told("why", f"{facts.why_url} was refused:")
         yield _told("", shown(facts.why or ""))
@@ -92,7 +95,7 @@ def _complete(facts: Facts) -> str:
         return f"NO: weft check finds {_counted(facts.problems)}"
     if facts.complete:
         return f"all {facts.expected:,} URLs that this web's answer key names, and no others but traps"
-    return f"NO: of {facts.expected:,} URLs in the answer key {len(facts.missing)} are missing, {len(facts.unexpected)} are too many"
+    return f"NO: of {facts.expected:,} URLs {len(facts.missing)} are missing, {len(facts.unexpected)} are too many"
 
 
 def _next_commands(facts: Facts) -> Iterator[str]:

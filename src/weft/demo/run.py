@@ -1,4 +1,4 @@
-"""The demo: a made-up web on loopback is crawled, killed in the middle, gone on with, and compared with its answer key."""
+"""The demo: a made-up web on loopback is crawled, killed half-way, gone on with, and compared with its answer key."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from weft.demo.server import Asked, Served, serve_invented
 from weft.derive.check import check_folder
 from weft.derive.read import Page, StoredCrawl
 from weft.derive.why import Story, story_of
-from weft.errors import FolderError, Reason
+from weft.errors import Cause, FolderError, Reason
 from weft.folder import Folder
 from weft.loop import Observer, StopReason
 from weft.options import read_spec, spec_of
@@ -106,7 +106,7 @@ def _plan(served: Served, gone: str, folder: Path) -> Plan:
     """Small trap budgets, because the whole web is small; no delay, because it is our own."""
     options: dict[str, object] = {
         "scope": f"suffix:{served.web.suffix}", "resolve": [served.resolve], "delay": 0, "per_host": 4, "retries": 1,
-        "max_depth": 12, "trap_endless_site_pages": 100, "trap_duplicates_only": 15,
+        "max_depth": 10, "trap_endless_site_pages": 100, "trap_duplicates_only": 15,
     }  # fmt: skip
     return plan_crawl(spec_of([*served.seeds, gone], options), str(folder), fresh=False, warn=_ignore)
 
@@ -128,7 +128,7 @@ def _refusing_port() -> Iterator[int]:
 
 
 def _run_until_killed(folder: Folder) -> int | None:
-    """Starts the crawl in a process of its own and kills it; how many pages it had stored, None if it was done before."""
+    """Starts the crawl in a process of its own and kills it; the pages it had stored, None if it was done before."""
     source = str(Path(__file__).resolve().parents[2])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([source, *filter(None, [os.environ.get("PYTHONPATH")])])}
     command = [sys.executable, "-P", "-m", "weft", "resume", str(folder.path), "--quiet"]
@@ -160,27 +160,48 @@ def _facts(folder: Folder, reason: StopReason, served: Served, killed_at: int | 
         example = _example(pages)
         why = _in_a_sentence(story_of(crawl, example)) if example is not None else None
         report = check_folder(crawl, lambda what, done, total: None)
-    tried = {page.url for page in pages if page.state in ("C", "E") and page.error != "ROBOTS_DISALLOWED"}
+    tried = {page.url for page in pages if page.state in ("C", "E") and page.error != Cause.ROBOTS_DISALLOWED}
     ours = {url for url in tried if served.web.place(url) is not None and TRAP_PREFIX not in url}
+    statuses = Counter(page.status for page in pages if page.status is not None)
     refused = Counter(page.reason for page in pages if page.reason is not None)
     errors = Counter(page.error for page in pages if page.error is not None)
     return Facts(
-        folder=str(folder.path), stop_reason=reason.name, elapsed_s=round(elapsed_s, 1), pages=status.pages, links=status.links,
-        hosts=status.hosts, bytes=status.bytes, killed_at=killed_at, asked_twice=_asked_twice(served.requests), expected=len(key),
-        missing=sorted(key.keys() - tried), unexpected=sorted(ours - key.keys()),
-        statuses={str(code): number for code, number in sorted(Counter(page.status for page in pages if page.status).items())},
-        sitemaps=sitemaps, only_in_sitemaps=_orphans(key, tried), languages=len({page.language for page in pages if page.language}),
+        folder=str(folder.path),
+        stop_reason=reason.name,
+        elapsed_s=round(elapsed_s, 1),
+        pages=status.pages,
+        links=status.links,
+        hosts=status.hosts,
+        bytes=status.bytes,
+        killed_at=killed_at,
+        asked_twice=_asked_twice(served.requests),
+        expected=len(key),
+        missing=sorted(key.keys() - tried),
+        unexpected=sorted(ours - key.keys()),
+        statuses={str(code): number for code, number in sorted(statuses.items())},
+        sitemaps=sitemaps,
+        only_in_sitemaps=_orphans(key, tried),
+        languages=len({page.language for page in pages if page.language}),
         encodings=len({page.encoding for page in pages if page.encoding}),
-        duplicates=sum(page.duplicate_of is not None for page in pages), nofollow=refused[Reason.NOFOLLOW.value],
-        robots_refused=errors.pop("ROBOTS_DISALLOWED", 0), refused=dict(refused.most_common()), errors=dict(errors.most_common()),
-        warc_files=sorted(path.name for path in folder.warc.glob("*.warc.gz")), warc_records=report.warc_records,
-        warc_b=report.warc_bytes, problems=report.counts, why_url=example, why=why,
-    )  # fmt: skip
+        duplicates=sum(page.duplicate_of is not None for page in pages),
+        nofollow=refused[Reason.NOFOLLOW.value],
+        robots_refused=errors.pop(Cause.ROBOTS_DISALLOWED.value, 0),
+        refused=dict(refused.most_common()),
+        errors=dict(errors.most_common()),
+        warc_files=sorted(path.name for path in folder.warc.glob("*.warc.gz")),
+        warc_records=report.warc_records,
+        warc_b=report.warc_bytes,
+        problems=report.counts,
+        why_url=example,
+        why=why,
+    )
 
 
 def _asked_twice(requests: list[Asked]) -> int:
     """How many pages the server was asked for more than once: those under way when the crawl was killed."""
-    counts = Counter((asked.host, asked.path) for asked in requests if asked.path != "/robots.txt" and "sitemap" not in asked.path)
+    counts = Counter(
+        (asked.host, asked.path) for asked in requests if asked.path != "/robots.txt" and "sitemap" not in asked.path
+    )
     return sum(number > 1 for number in counts.values())
 
 

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher, get_close_matches
 import msgspec
 
 from weft.derive.read import StoredCrawl
-from weft.url import origin_of, parse, path_of, scheme_of, site_of
+from weft.url import origin_of, parse, path_of, resolve, scheme_of, site_of
 
 MOST = 5
 _ANCESTORS = 6
@@ -29,6 +29,9 @@ def nearest_urls(crawl: StoredCrawl, url: str, most: int = MOST) -> list[str]:
     if len(found) < most:
         candidates = _candidates(crawl, text)
         found.update(dict.fromkeys(_likest(text, candidates, most)))
+    parent = resolve(text, ".")
+    if len(found) < most and parent is not None and crawl.page_id(parent) is not None:
+        found[parent] = None
     if not found:
         found = dict.fromkeys(_roots_of_like_sites(crawl, text, most))
     found.pop(text, None)
@@ -39,7 +42,6 @@ def _variants(url: str) -> Iterator[str]:
     """What people mean: with or without the slash, the query, www, the name of the index page; the other scheme."""
     scheme, site, path = scheme_of(url), site_of(url), path_of(url)
     bare, mark, query = path.partition("?")
-    folder = bare.rpartition("/")[0] + "/"
     paths = [
         bare.rstrip("/") + mark + query,
         bare + "/" + mark + query,
@@ -48,7 +50,7 @@ def _variants(url: str) -> Iterator[str]:
         bare + "/",
         bare.lower(),
     ]
-    paths += [f"{bare.rstrip('/')}/index.html", f"{bare}.html", bare.removesuffix(".html"), folder]
+    paths += [f"{bare.rstrip('/')}/index.html", f"{bare}.html", bare.removesuffix(".html")]
     sites = [site, site.removeprefix("www.") if site.startswith("www.") else f"www.{site}"]
     for other_scheme in (scheme, "http" if scheme == "https" else "https"):
         for other_site in sites:

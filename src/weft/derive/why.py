@@ -399,7 +399,7 @@ def _refusal(
         because.append(verdict.detail)
     elif spec is not None:
         because += _particulars(crawl, spec, url, reason, depth, found)
-    if shown is not None:
+    if shown is not None and not any(f"--{option} " in sentence for sentence in because):
         because.append(f"the option that decides: {shown}")
     return because, shown
 

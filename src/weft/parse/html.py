@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from time import thread_time
+from time import monotonic
 from typing import Final
 
 from turbohtml import Document, Element, Namespace
@@ -37,10 +37,11 @@ MAX_TITLE: Final = 2_000
 MAX_REL: Final = 200
 MAX_OPAQUE: Final = 2_000
 _MAX_CODE = 10_000  # of an onclick attribute
-_MAX_WALK_S = 1.0  # of CPU; twenty thousand links take a twentieth of that
+_MAX_WALK_S = 3.0  # twenty thousand links take a fiftieth of that
 _MAX_TARGETS = 8_000_000  # characters that links may take from a long base, all together
 
 _WEB = ("http://", "https://")
+_CLICK = (b"click", b"Click", b"CLICK")  # of onclick, however it is written
 _LEFT_OUT = frozenset({"data", "blob", "about"})
 _SRCSET_URL = re.compile(r"[\s,]*([^\s]+)")
 _SRCSET_DESCRIPTORS = re.compile(r"(?:[^,(]++|\([^)]*+(?:\)|$))*+,?")
@@ -100,6 +101,7 @@ def parse_page(
             page.problems.append("too large a tree: parsing took too much memory")
             return page.parsed(media, encoding)
         page.text_left = len(body) + MAX_ANCHOR
+        page.may_have_code = any(spelling in body for spelling in _CLICK)
         page.problems.extend(filter(None, [tree.problem]))
         page.take_tree(tree.document)
     except Exception as error:  # the border to foreign code: what it cannot take is a fact about the page
@@ -113,6 +115,7 @@ class _Page:
     __slots__ = (
         *("url", "encoding", "agent", "max_links", "resolver", "base", "base_known"),
         *("links", "cut", "unresolved", "problems", "text_left", "deadline_s", "anchor"),
+        "may_have_code",
         *("title", "description", "language", "meta_language", "canonical", "directives"),
     )
 
@@ -136,6 +139,7 @@ class _Page:
         self.problems: list[str] = []
         self.text_left = 0  # anchors together cannot be longer than the document, unless links are nested to do harm
         self.deadline_s = 0.0
+        self.may_have_code = True
         self.anchor: Element | None = None  # the last link of the web
 
     def parsed(self, media: str, encoding: str | None) -> Parsed:
@@ -176,10 +180,11 @@ class _Page:
 
     def _walk(self, document: Document) -> bool:
         """Whether all was resolved with the right base; if not, that base is known now."""
-        has_code = document.select_one("[onclick]") is not None
+        has_code = self.may_have_code and document.select_one("[onclick]") is not None
         elements: Iterable[Element] = document.select(_TAGS_AND_CODE) if has_code else document.iter_elements(_TAGS)
         of_headers = len(self.links)
         links, resolve, max_links = self.links, self.resolver.resolve, self.max_links
+        meanings = self.resolver.meanings  # most references of a page were met on its sisters: no call for those
         new_tuple = tuple.__new__  # half the time of Link(...)
         skipped = 0
         for element in elements:
@@ -190,7 +195,9 @@ class _Page:
             if tag == "a":
                 reference = element.attr("href")
                 count = len(links)
-                found = resolve(reference) if reference is not None and count < max_links else None
+                found = None
+                if reference is not None and count < max_links:
+                    found = meanings.get(reference) or resolve(reference)
                 if found is not None and found[0].startswith("http"):
                     if count & 31 == 31:
                         self._watch_time()
@@ -208,6 +215,7 @@ class _Page:
                     if len(links) > of_headers or self.unresolved:
                         return False
                     resolve, max_links = self.resolver.resolve, self.max_links
+                    meanings = self.resolver.meanings
             elif tag == "template":
                 skipped = _unseen_size(element, has_code)
             else:
@@ -231,7 +239,7 @@ class _Page:
 
     def _watch_time(self) -> None:
         """Takes no more texts past the deadline: where links hold links, each text is that of all within."""
-        now_s = thread_time()
+        now_s = monotonic()
         if not self.deadline_s:
             self.deadline_s = now_s + _MAX_WALK_S
         elif now_s > self.deadline_s and self.text_left > 0:

@@ -50,17 +50,18 @@ def resolve(base: str, ref: str, encoding: str = "utf-8") -> str | None:
 class Resolver:
     """Resolves the references of one page; its base is the page's URL or that of its ``<base>``."""
 
-    __slots__ = ("_base", "_encoding", "_meanings", "_page")
+    __slots__ = ("_base", "_encoding", "_page", "meanings")
 
     def __init__(self, base: str, encoding: str = "utf-8") -> None:
         self._base = _parsed(base)
         self._encoding = "" if is_utf8(encoding) else encoding.lower()
         self._page = "" if self._base is None else str(self._base).partition("#")[0]
-        self._meanings = _shared.of(_directory(self._page), self._encoding)
+        # what references mean in this directory, as far as it is known: to be read by who cannot afford the call
+        self.meanings = _shared.of(_directory(self._page), self._encoding)
 
     def resolve(self, ref: str) -> Target | None:
         """The URL a reference leads to and its fragment (without ``#``, "" where there is none), or None."""
-        known = self._meanings.get(ref, _UNKNOWN)
+        known = self.meanings.get(ref, _UNKNOWN)
         if known is not _UNKNOWN:
             return known
         head, mark, fragment = ref.partition("#")
@@ -68,7 +69,7 @@ class Resolver:
             # What stands before "#" means the same with every fragment.
             if not head:
                 return (self._page, fragment) if self._page else None
-            known = self._meanings.get(head, _UNKNOWN)
+            known = self.meanings.get(head, _UNKNOWN)
             if known is not _UNKNOWN:
                 return known and (known[0], fragment)
         return self._find(ref, head)
@@ -80,7 +81,7 @@ class Resolver:
         href = _href(self._base, _with_query_in(self._encoding, ref, self._base.scheme) if self._encoding else ref)
         url, _, fragment = ("", "", "") if href is None else href.partition("#")
         if len(url) <= _SharedMeanings.MAX_LENGTH and _means_same_in_directory(head, self._page):
-            _shared.add(self._meanings, head, (url, "") if url else None)
+            _shared.add(self.meanings, head, (url, "") if url else None)
         return (url, fragment) if url else None
 
 

@@ -19,6 +19,7 @@ from weft.judge.traps.urls import (
     date_within,
     group_of,
     is_alias,
+    mixture_of,
     path_problem,
     query_problem,
     series_of,
@@ -50,7 +51,7 @@ _COUNT = (1 << 20) - 1
 NAMED_SITES = 500
 NAMES = 500  # of links on the calendar pages of a site, remembered to know what is new on the next one
 TARGETS = 2_000
-_ODD = re.compile(r"//|;|\.\.|\(")
+_ODD = re.compile(r"//|[;(+,|]|\.\.|%2[bBcC]|%7[cC]")
 
 
 class TrapBook:
@@ -417,12 +418,13 @@ class TrapBook:
                     return Reason.SESSION_IDS, f"{limit} session ids of {bare[:200]} (--trap-session-ids {limit})"
                 self._sessions.add(key)
         if traps.query_variants and "&" in query:
-            return self._variant(site_id, path, query)
+            return self._variant(site_id, path, query.split("&"))
+        if traps.query_variants and not query and (mixture := mixture_of(path)) is not None:
+            return self._variant(site_id, *mixture)
         return None
 
-    def _variant(self, site_id: int, path: str, query: str) -> Problem | None:
-        """Judges filters that combine: few values, many mixtures. Parameters that name things bring new values."""
-        pairs = query.split("&")
+    def _variant(self, site_id: int, path: str, pairs: Sequence[str]) -> Problem | None:
+        """Judges filters that combine: few values, many mixtures. What names things brings new values."""
         key = f"{site_id} {'2' if len(pairs) == 2 else ''}{_mark(path)}"
         row = self._variants.blob(key)
         count, bits = int.from_bytes(row[:4], "big"), int.from_bytes(row[4:], "big")

@@ -172,6 +172,9 @@ _SESSION_IN_QUERY = re.compile(
     r"(?:(?:[a-z]{1,12}[_.-]|php|j|cf|ci|my|user)?sess(?:ion)?[_.-]?(?:id|key|token|hash)?|cftoken|zenid|oscsid)=[^&;]{6,}"
     r"|(?:phpsessid|jsessionid|aspsessionid[a-z]{0,12})=[^&;]+"
     # a name that may say so, with a value that looks like a token: letters and digits mixed, or long
+    # where a visitor came from, and what is only there to get past a cache
+    r"|(?:utm_[a-z_]{1,20}|gclid|dclid|fbclid|msclkid|yclid|igshid|mc_[ce]id|_ga|_gl)=[^&;]*"
+    r"|(?:_|cb|cachebust(?:er)?|nocache|rnd|rand(?:om)?)=(?:0?\.?[0-9]{6,}|(?=[^&;]*[0-9])[0-9a-z_.~%-]{8,})"
     r"|(?:s|[a-z_]{0,20}sid|token|auth|nonce|ticket|s_id)=(?:(?=[^&;]*[0-9])(?=[^&;]*[a-z])[0-9a-z_.~%-]{8,}|[0-9a-z_.~%-]{24,})"
     r")(?=[&;]|$)",
     re.IGNORECASE,
@@ -187,6 +190,16 @@ def without_session(url: str) -> str:
         query = _SESSION_IN_QUERY.sub("", query)
     bare = f"{origin}{path}?{query}" if query else f"{origin}{path}"
     return url if len(bare) == len(url) else bare
+
+
+_SEPARATORS = re.compile(r"[+,|]|%2[bc]|%7c", re.IGNORECASE)
+
+
+def mixture_of(path: str) -> tuple[str, list[str]] | None:
+    """The folder and the parts of a last segment that is put together of three or more: ``/tags/a+b+c``."""
+    at = path.rfind("/", 0, len(path) - 1) + 1
+    parts = _SEPARATORS.split(path[at:].rstrip("/"))
+    return (path[:at], parts) if len(parts) >= 3 else None
 
 
 # ---- spellings ---------------------------------------------------------------------------------------------------

@@ -1,0 +1,368 @@
+"""weft pages and weft links: right values, every format, streams (DESIGN section 6; E14, R3, R13, R15)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import stored
+from conftest import Weft
+from hypothesis import given
+from hypothesis import strategies as st
+from stored import Stored, call
+
+from weft.derive.read import LinkRow, Page, StoredCrawl
+from weft.safe import cell, shown, shown_text
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Stored:
+    return stored.make(tmp_path_factory.mktemp("rows"))
+
+
+def pages_of(crawled: Stored, *options: str) -> dict[str, dict[str, object]]:
+    run = call("pages", crawled.folder, *options)
+    assert run.code == 0, run.stderr
+    rows = [json.loads(line) for line in run.stdout.splitlines()]
+    found = {str(row["url"]).removeprefix(crawled.url): row for row in rows}
+    assert len(found) == len(rows), "a URL came twice"
+    return found
+
+
+def links_of(crawled: Stored, *options: str) -> list[dict[str, object]]:
+    run = call("links", crawled.folder, *options)
+    assert run.code == 0, run.stderr
+    return [json.loads(line) for line in run.stdout.splitlines()]
+
+
+def test_pages_have_the_documented_fields(crawled: Stored) -> None:
+    """DESIGN section 6: the table of fields, and what was tried and nothing else."""
+    pages = pages_of(crawled)
+    assert set(pages) == {
+        "/", "/a", "/b", "/deep", "/deeper", "/dup1", "/dup2", "/old", "/missing", "/%7euser", "/gz", "/bin", "/reset",
+        "/odd", "/evil", "/hinted", "/noindex", "/mapped",
+    }  # fmt: skip
+    for page in pages.values():
+        assert set(page) == set(Page.__struct_fields__)
+
+
+def test_pages_values(crawled: Stored) -> None:
+    """E14, R13, R15: states, statuses, duplicates, redirects, depths and where each was found."""
+    pages = pages_of(crawled)
+    start, a, dup1, dup2 = pages["/"], pages["/a"], pages["/dup1"], pages["/dup2"]
+    assert (start["state"], start["status"], start["depth"], start["found_on"]) == ("C", 200, 0, None)
+    assert (a["depth"], a["found_on"], a["title"]) == (1, crawled.url + "/", "A")
+    assert a["canonical"] == crawled.url + "/a"
+    assert (pages["/missing"]["state"], pages["/missing"]["status"], pages["/missing"]["error"]) == ("C", 404, None)
+    assert pages["/old"]["status"] == 301
+    assert pages["/old"]["redirect_to"] == crawled.url + "/a"
+    assert pages["/reset"]["state"] == "E"
+    assert pages["/reset"]["status"] is None
+    assert pages["/reset"]["error"] in ("CONNECTION_LOST", "INCOMPLETE_BODY")
+    assert dup1["duplicate_of"] is None
+    assert dup2["duplicate_of"] == dup1["url"]
+    assert dup1["hash"] == dup2["hash"]
+    assert len(str(dup1["hash"])) == 16
+    assert (pages["/deeper"]["depth"], pages["/deeper"]["found_on"]) == (3, crawled.url + "/deep")
+    assert pages["/gz"]["size"] == len(stored.GZIPPED)
+    assert int(str(pages["/gz"]["size_wire"])) < len(stored.GZIPPED)
+    assert pages["/noindex"]["noindex"] is True
+    assert pages["/noindex"]["nofollow"] is True
+    assert pages["/mapped"]["found_on"] == crawled.url + "/sitemap.xml"
+    assert str(start["fetched_at"]).endswith("Z")
+    assert start["type"] == "text/html"
+    assert pages["/bin"]["type"] == "application/octet-stream"
+
+
+def test_two_spellings_are_one_page(crawled: Stored) -> None:
+    """R14: identity is not request: asked as found first, known by its key, both links count."""
+    page = pages_of(crawled)["/%7euser"]
+    assert page["key"] == crawled.url + "/~user"
+    assert page["in_links"] == 2
+
+
+def test_all_shows_refused_ones_with_their_reason(crawled: Stored) -> None:
+    """`--all`: every URL known, also the refused ones with their `reason`."""
+    pages = pages_of(crawled, "--all")
+    assert pages["/private/x"]["error"] == "ROBOTS_DISALLOWED"
+    assert pages["/private/x"]["state"] == "E"
+    reasons = {path: page["reason"] for path, page in pages.items() if page["state"] is None}
+    assert reasons["http://elsewhere.test/x"] == "OUT_OF_SCOPE"
+    assert reasons["/x/x/x/x/x/page"] == "PATH_REPEATS"
+    assert reasons["/doc.pdf"] == "NOT_A_PAGE"
+    assert reasons["/secret"] == "NOFOLLOW"
+    assert reasons["/unfollowed"] == "NOFOLLOW"
+    assert reasons["/logo.png"] == "KIND_NOT_FOLLOWED"
+    assert reasons["/deepest"] == "TOO_DEEP"
+    status = json.loads(call("status", crawled.folder, "--json").stdout)
+    assert len(pages) == status["known"]
+
+
+def test_links_in_order_with_their_fields(crawled: Stored) -> None:
+    """R3: every link of every page, in order; kinds, internal and followed as DESIGN section 6 says."""
+    links = links_of(crawled, "--from", crawled.url + "/")
+    assert all(set(link) == set(LinkRow.__struct_fields__) for link in links)
+    anchors = [link["anchor"] for link in links if link["kind"] == "a"]
+    assert anchors[1:4] == ["to a", "/b", "/a#part"]
+    by_target = {str(link["target"]).removeprefix(crawled.url): link for link in links}
+    assert by_target["/a"]["followed"] is True
+    assert by_target["/a"]["fragment"] == "part"  # the last of the two
+    assert by_target["http://elsewhere.test/x"]["internal"] is False
+    assert by_target["http://elsewhere.test/x"]["followed"] is False
+    assert by_target["mailto:me@example.org"]["followed"] is False
+    assert by_target["/logo.png"]["kind"] == "image"
+    assert by_target["/secret"]["rel"] == "nofollow"
+    assert by_target["/secret"]["followed"] is False
+    assert by_target["/~user"]["target_key"] == by_target["/%7euser"]["target_key"] == crawled.url + "/~user"
+
+
+def test_in_links_are_the_rows_of_links(crawled: Stored) -> None:
+    """What `pages` counts is what `links` lists, sitemaps and redirects included."""
+    listed = Counter(str(link["target_key"]) for link in links_of(crawled))
+    for page in pages_of(crawled, "--all").values():
+        assert page["in_links"] == listed[str(page["key"])], page["url"]
+
+
+def test_out_links_are_the_rows_of_links(crawled: Stored) -> None:
+    listed = Counter(str(link["source"]) for link in links_of(crawled))
+    external = Counter(
+        str(link["source"])
+        for link in links_of(crawled)
+        if not link["internal"] and str(link["target"]).startswith("http")
+    )
+    for page in pages_of(crawled).values():
+        assert page["out_links"] == listed[str(page["url"])], page["url"]
+        assert page["external_links"] == external[str(page["url"])], page["url"]
+
+
+def test_links_to_a_page(crawled: Stored) -> None:
+    """`--to` takes any spelling of the page."""
+    every = [link for link in links_of(crawled) if link["target_key"] == crawled.url + "/~user"]
+    assert links_of(crawled, "--to", crawled.url + "/~user") == every
+    assert links_of(crawled, "--to", crawled.url + "/%7Euser") == every
+    assert len(every) == 2
+    redirects = [link for link in links_of(crawled, "--to", crawled.url + "/a") if link["kind"] == "redirect"]
+    assert [link["source"] for link in redirects] == [crawled.url + "/old"]
+
+
+def test_links_of_an_unknown_page(crawled: Stored) -> None:
+    run = call("links", crawled.folder, "--from", crawled.url + "/never")
+    assert run.code == 1
+    assert run.stdout == ""
+    assert "is no page known" in run.stderr
+    assert run.stderr.count("\n") == 1
+
+
+def test_csv_is_the_same_rows_without_formulas(crawled: Stored) -> None:
+    """Promise 9: what the web sends never becomes code: no cell begins a formula, no cell breaks a line."""
+    run = call("pages", crawled.folder, "--format", "csv", "--all")
+    rows = list(csv.DictReader(io.StringIO(run.stdout)))
+    pages = pages_of(crawled, "--all")
+    assert [row["url"] for row in rows] == [page["url"] for page in pages.values()]
+    assert len(run.stdout.splitlines()) == len(rows) + 1
+    titles = {row["url"].removeprefix(crawled.url): row["title"] for row in rows}
+    assert titles["/odd"] == "'" + stored.ODD_TITLE
+    assert "\x1b" not in run.stdout
+    assert "\u202e" not in run.stdout
+    assert {row["noindex"] for row in rows} == {"true", "false"}
+    assert {row["status"] for row in rows} >= {"200", "404", ""}
+
+
+def test_parquet_is_the_same_rows(crawled: Stored, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for command, kind in (("pages", Page), ("links", LinkRow)):
+        run = call(command, crawled.folder, "--format", "parquet", "-o", tmp_path / "x.parquet")
+        assert run.code == 0, run.stderr
+        table = parquet.read_table(tmp_path / "x.parquet")
+        assert table.column_names == list(kind.__struct_fields__)
+        lines = call(command, crawled.folder).stdout.splitlines()
+        assert table.to_pylist() == [json.loads(line) for line in lines]
+
+
+def test_parquet_without_pyarrow_is_one_sentence(weft: Weft, crawled: Stored, tmp_path: Path) -> None:
+    (tmp_path / "hidden").mkdir()
+    (tmp_path / "hidden" / "pyarrow.py").write_text("raise ImportError('not here')\n")
+    path = f"{tmp_path / 'hidden'}{os.pathsep}{weft.environment['PYTHONPATH']}"
+    run = weft("pages", crawled.folder, "--format", "parquet", "-o", "x.parquet", env={"PYTHONPATH": path})
+    assert run.code == 2
+    assert "needs pyarrow" in run.stderr
+    assert not (weft.folder / "x.parquet").exists()
+
+
+def test_a_file_appears_whole_and_replaces_an_older_one(crawled: Stored, tmp_path: Path) -> None:
+    target = tmp_path / "pages.jsonl"
+    target.write_text("older\n")
+    assert call("pages", crawled.folder, "--to", target).code == 0
+    assert [json.loads(line)["state"] for line in target.read_text().splitlines()].count("E") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["pages.jsonl"]
+
+
+def test_the_name_of_a_file_chooses_the_format(crawled: Stored, tmp_path: Path) -> None:
+    assert call("links", crawled.folder, "-o", tmp_path / "links.csv").code == 0
+    assert (tmp_path / "links.csv").read_text().startswith("source,target,")
+
+
+def test_a_file_that_fails_leaves_the_older_one(crawled: Stored, tmp_path: Path) -> None:
+    """No half file under the final name, and the older one stays."""
+    target = tmp_path / "links.jsonl"
+    target.write_text("older\n")
+    assert call("links", crawled.folder, "--to", crawled.url + "/never", "-o", target).code == 1
+    assert target.read_text() == "older\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["links.jsonl"]
+
+
+@pytest.mark.parametrize("target", ["{folder}", "{folder}/crawl.db", "{folder}/warc/x.jsonl", "nowhere/x.jsonl"])
+def test_targets_that_cannot_be(crawled: Stored, target: str) -> None:
+    before = (crawled.folder / "crawl.db").stat().st_size
+    run = call("pages", crawled.folder, "--to", target.format(folder=crawled.folder))
+    assert run.code == 2
+    assert run.stderr.startswith("weft: ")
+    assert (crawled.folder / "crawl.db").stat().st_size == before
+
+
+def test_a_device_is_written_to_as_it_is(crawled: Stored) -> None:
+    assert call("pages", crawled.folder, "--to", "/dev/null").code == 0
+    assert Path("/dev/null").is_char_device()
+
+
+def test_a_table_is_bounded_and_safe(crawled: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Promise 9: no control character of a page reaches the terminal."""
+    monkeypatch.setenv("COLUMNS", "120")
+    run = call("pages", crawled.folder, "--format", "table")
+    lines = run.stdout.splitlines()
+    assert lines[0].split()[:2] == ["state", "http"]
+    assert len(lines) == 19
+    assert all(len(line) <= 120 for line in lines)
+    assert "\x1b" not in run.stdout
+    assert "\u202e" not in run.stdout
+    assert all(len(line) <= 120 for line in call("links", crawled.folder, "--format", "table").stdout.splitlines())
+
+
+def test_a_reader_that_leaves_ends_it_quietly(weft: Weft, crawled: Stored) -> None:
+    """`weft links | head -1`: no message, exit 0."""
+    process = weft.start("links", crawled.folder, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.close()
+    process.stdout = None
+    _, stderr = process.communicate(timeout=30)
+    assert stderr == b""
+    assert process.returncode == 0
+
+
+def test_no_rows_is_no_error(tmp_path: Path) -> None:
+    """A crawl of nothing still has its header and its schema."""
+    from weft.derive.rows import write_rows
+    from weft.folder import Folder
+
+    for form in ("jsonl", "csv", "table"):
+        rows: list[Page] = []
+        write_rows(rows, Page, (), asked=form, file=str(tmp_path / form), folder=Folder(tmp_path / "none"))
+    assert (tmp_path / "jsonl").read_bytes() == b""
+    assert (tmp_path / "csv").read_text().count("\n") == 1
+
+
+def test_memory_stays_flat(weft: Weft, tmp_path: Path) -> None:
+    """`pages` and `links` stream: ten times the pages, the same memory (but for four bytes a URL)."""
+    if not sys.platform.startswith("linux"):
+        pytest.skip("peak memory is read from /proc")
+    peaks = []
+    for count in (1_000, 12_000):
+        folder = tmp_path / str(count)
+        synthetic(folder, count)
+        with StoredCrawl(folder):
+            pass
+        script = (
+            "import sys, resource; from weft.cli import main\n"
+            f"code = main(['links', {str(folder)!r}, '-o', '/dev/null'])\n"
+            f"code = code or main(['pages', {str(folder)!r}, '--to', '/dev/null'])\n"
+            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss); sys.exit(code)"
+        )
+        run = subprocess.run([sys.executable, "-c", script], env=weft.environment, capture_output=True, check=True)
+        peaks.append(int(run.stdout) / 1024)
+    assert peaks[1] < peaks[0] + 25, peaks
+
+
+def synthetic(folder: Path, count: int) -> None:
+    """A crawl of ``count`` pages with ten links each, written without crawling."""
+    import msgspec
+
+    from weft.db import open_writer
+    from weft.folder import Folder
+    from weft.options import spec_of, write_spec
+    from weft.store.schema import MIGRATIONS
+
+    place = Folder(folder)
+    place.make()
+    write_spec(place.spec, spec_of(["http://big.test/"], {"no_archive": True}))
+    database = open_writer(place.db, MIGRATIONS)
+    with database.transaction() as db:
+        db.execute("INSERT INTO meta VALUES('hash_seed', 1), ('seeded', 1)")
+        db.execute("INSERT INTO site(id, name) VALUES(1, 'big.test')")
+        numbers = range(1, count + 1)
+        db.executemany(
+            "INSERT INTO url VALUES(?, ?, NULL)", [(n, f"http://big.test/section/page-{n}.html") for n in numbers]
+        )
+        db.executemany(
+            "INSERT INTO page(id, site, state, depth, priority, attempts, visit) VALUES(?, 1, 'C', 1, 1, 1, ?)",
+            [(n, n) for n in numbers],
+        )
+        db.executemany(
+            "INSERT INTO visit(id, page, url, purpose, attempt, started_ms, status, title, out_links, hash)"
+            " VALUES(?, ?, ?, 0, 1, 1700000000000, 200, ?, 10, ?)",
+            [(n, n, n, "title " * 10, n) for n in numbers],
+        )
+        packs = (
+            (n, msgspec.json.encode([[(n * 7 + k) % count + 1, 1, 1, "anchor"] for k in range(10)])) for n in numbers
+        )
+        db.executemany("INSERT INTO link_pack VALUES(?, ?)", ((n, pack.decode()) for n, pack in packs))
+    database.close()
+
+
+def test_a_crawl_that_goes_on_while_it_is_read(tmp_path: Path) -> None:
+    """DESIGN section 4: an export reads up to the largest visit at its start."""
+    from weft.db import open_writer
+    from weft.store.schema import MIGRATIONS
+
+    synthetic(tmp_path / "c", 1_500)
+    database = open_writer(tmp_path / "c" / "crawl.db", MIGRATIONS)
+    with database.transaction() as db:  # one page was tried once and waits, one was never tried
+        db.execute("UPDATE page SET state = 'W' WHERE id IN (1400, 1450)")
+        db.execute("UPDATE page SET visit = NULL WHERE id = 1450")
+        db.execute("DELETE FROM visit WHERE id = 1450")
+    with StoredCrawl(tmp_path / "c") as crawl:
+        reading = crawl.pages()
+        first = next(reading)
+        with database.transaction() as db:
+            columns = "id, page, url, purpose, attempt, started_ms, status"
+            db.execute(f"INSERT INTO visit({columns}) VALUES(2000, 1400, 1400, 0, 2, 5, 200)")
+            db.execute(f"INSERT INTO visit({columns}) VALUES(2001, 1450, 1450, 0, 1, 5, 200)")
+            db.execute("UPDATE page SET state = 'C', visit = id + 600 WHERE id = 1400")
+            db.execute("UPDATE page SET state = 'C', visit = 2001 WHERE id = 1450")
+        rest = {page.url: page for page in reading}
+    database.close()
+    assert first.url.endswith("page-1.html")
+    assert len(rest) == 1_498
+    assert rest["http://big.test/section/page-1400.html"].state == "W"
+    assert "http://big.test/section/page-1450.html" not in rest
+
+
+TEXTS = st.text(st.characters(exclude_categories=()), max_size=60)
+
+
+@given(TEXTS)
+def test_text_is_safe_whatever_it_holds(text: str) -> None:
+    """Promise 9, for every character there is, lone surrogates too."""
+    for made in (shown(text), str(cell(text))):
+        assert made.encode("utf-8").decode() == made
+        assert len(made.splitlines()) <= 1
+        assert not any(ord(character) < 32 or 127 <= ord(character) < 160 for character in made)
+    assert not str(cell(text)).startswith(("=", "+", "-", "@", "\t", "\r"))
+    assert "\x1b" not in shown_text(text)
+    assert shown_text("a\n\tb\r\nc") == "a\n\tb\nc"
