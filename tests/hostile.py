@@ -1,4 +1,4 @@
-"""Crawls of hostile sites: runs weft as a user does and lets the server's log and the stored crawl judge together."""
+"""Crawls of hostile sites: runs weft as a user does, and lets the server's log and the stored crawl judge together."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from web import ANSWER, MISBEHAVIOURS, POISON, Expectation, Site, html_page
+from web import ANSWER, MISBEHAVIOURS, POISON, Line, Request, Site, html_page
 
-from weft.derive.read import LinkRow, Page, StoredCrawl, Status
+from weft.derive.read import LinkRow, Page, Status, StoredCrawl
 from weft.errors import Cause
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,7 +24,6 @@ HOST = "hostile.test"
 
 FAST = ("--delay", "0", "--per-host", "8", "--retries", "0", "--timeout", "2s", "--sitemaps", "no")
 GOOD = tuple(f"/good/{number}" for number in range(8))
-GROUP_OF = {kind: expected.group for kind, expected in MISBEHAVIOURS.items()}
 
 
 @dataclass
@@ -36,20 +35,20 @@ class Crawled:
     seconds: float
     status: Status
     pages: dict[str, Page]  # every URL known, by its text
+    details: dict[str, str]  # what `weft why` adds to the last attempt at a URL
     links: list[LinkRow] = field(default_factory=list)
-    peak_b: int = 0  # the largest resident size of the process
+    peak_b: int = 0  # the most memory the process had
 
     def page(self, url: str) -> Page:
         assert url in self.pages, f"{url} is not known; known are {sorted(self.pages)[:50]}"
         return self.pages[url]
 
     def targets(self, source: str) -> list[str]:
+        """Where the links of a page lead."""
         return [link.target for link in self.links if link.source == source]
 
 
-def crawl(
-    folder: Path, seeds: Sequence[str], *options: str, limit_s: float = 40.0, read_links: bool = False
-) -> Crawled:
+def crawl(folder: Path, seeds: Sequence[str], *options: str, limit_s: float = 60.0, read_links: bool = False) -> Crawled:
     """One crawl by the command line, ended by itself; all it knows is read back."""
     place = folder / "crawl"
     environment = {name: value for name, value in os.environ.items() if not name.upper().endswith("_PROXY")}
@@ -58,8 +57,9 @@ def crawl(
     began = time.monotonic()
     with (folder / "stderr").open("w+b") as noise:
         process = subprocess.Popen(
-            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=noise, stderr=noise, start_new_session=True
-        )
+            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=noise, stderr=noise,
+            start_new_session=True,
+        )  # fmt: skip
         try:
             code, peak_b = _wait(process, began + limit_s)
         except TimeoutError:
@@ -70,10 +70,13 @@ def crawl(
         noise.seek(0)
         stderr = noise.read().decode(errors="replace")
     seconds = time.monotonic() - began
+    assert place.exists(), f"exit {code}: {stderr[-2_000:]}"
     with StoredCrawl(place) as stored:
         pages = {page.url: page for page in stored.pages(everything=True)}
+        visits = "SELECT u.text, v.detail FROM visit v JOIN url u ON u.id = v.url ORDER BY v.id"
+        details = {url: detail or "" for url, detail in stored.connection.execute(visits)}
         links = list(stored.links()) if read_links else []
-        return Crawled(code, stderr, seconds, stored.status(), pages, links, peak_b)
+        return Crawled(code, stderr, seconds, stored.status(), pages, details, links, peak_b)
 
 
 def _wait(process: subprocess.Popen[bytes], deadline: float) -> tuple[int, int]:
@@ -96,27 +99,52 @@ def _peak_b(pid: int) -> int:
     return int(found[1]) * 1024 if found else 0
 
 
-def at_host(site: Site, host: str = HOST) -> tuple[str, str]:
-    """The options that lead a public-looking name to the site."""
-    return ("--resolve", f"{host}={site.address}")
+def at_host(site: Site, *hosts: str) -> tuple[str, ...]:
+    """The options that lead public-looking names to the site."""
+    return tuple(word for host in hosts or (HOST,) for word in ("--resolve", f"{host}={site.address}"))
 
 
-def lay_out(site: Site, kinds: Iterable[str], *, host: str = HOST, target: str = "") -> dict[str, str]:
-    """A home page, good pages, and the misbehaving paths between them: {kind: URL}."""
-    urls = {kind: site.misbehave(f"/{kind}", kind, host=host, target=target) for kind in kinds}
-    bad = list(urls.values())
-    places: list[str] = []
-    every = max(1, len(bad) // len(GOOD))
+def kinds_of(group: str, *left_out: str) -> list[str]:
+    """The kinds of a group that misbehave at one path of a site."""
+    return [
+        kind for kind, e in MISBEHAVIOURS.items() if e.group == group and not e.listener and kind not in left_out
+    ]  # fmt: skip
+
+
+def lay_out(site: Site, places: Iterable[str], *, host: str = HOST, neighbours: bool = False) -> None:
+    """A home page that leads to the places, with good pages between them; ``neighbours``: a good one after each."""
+    links: list[str] = []
     good = iter(GOOD)
-    for at, url in enumerate(bad):
-        if at % every == 0:
-            places.extend(next(good, ()) and [GOOD[min(at // every, len(GOOD) - 1)]])
-        places.append(url)
-    places.extend(GOOD)
-    site.page("/", places, host=host)
+    for number, place in enumerate(places):
+        links.append(place)
+        if neighbours:
+            links.append(f"/next/{number}")
+            site.page(links[-1], host=host)
+        elif number % 12 == 0:
+            links.extend([next(good)] if number < 12 * len(GOOD) else [])
+    site.page("/", [*links, *GOOD], host=host)
     for path in GOOD:
         site.page(path, host=host)
-    return urls
+
+
+def raw(site: Site, path: str, answer: Callable[[bytes], bytes], end: str = "keep", *, host: str = HOST) -> None:
+    """A path answered by bytes made from its honest page; then the line is kept, closed, reset, or left hanging."""
+
+    async def behave(line: Line, request: Request) -> bool:
+        await line.send(answer(own_page(request.path)))
+        match end:
+            case "reset":
+                return await line.reset()
+            case "hang":
+                return await line.hang()
+        return end == "keep"
+
+    site.behave(path, behave, host=host)
+
+
+def own_page(path: str) -> bytes:
+    """The page that honestly belongs to a path: its title is the path."""
+    return html_page(path, body="<p>This is the page that was asked for.</p>")
 
 
 def outcome_of(page: Page) -> str:
@@ -124,51 +152,43 @@ def outcome_of(page: Page) -> str:
     return ANSWER if page.state == "C" else str(page.error)
 
 
-def faults_of(kind: str, url: str, path: str, crawled: Crawled, site: Site) -> list[str]:
-    """What is wrong with the record of one kind, judged by its `Expectation`; empty where all is well."""
+def judge_kind(kind: str, url: str, path: str, crawled: Crawled, site: Site) -> None:
+    """The record of one kind, and the server's log, are as its `Expectation` wants them."""
     expected = MISBEHAVIOURS[kind]
-    page = crawled.pages.get(url)
-    if page is None:
-        return [f"{kind}: not known at all"]
-    faults = []
-    name = outcome_of(page)
-    if name not in expected.outcomes:
-        faults.append(f"{kind}: {name}, status {page.status}, expected {sorted(expected.outcomes)}")
+    page = crawled.page(url)
+    assert page.state in ("C", "E"), page
+    assert outcome_of(page) in expected.outcomes, (page, crawled.details[url])
     if page.state == "C":
-        if page.error is not None:
-            faults.append(f"{kind}: an answer with the error {page.error}")
-        if expected.status not in (None, page.status):
-            faults.append(f"{kind}: status {page.status}, expected {expected.status}")
-        if expected.truncated not in (None, page.truncated):
-            faults.append(f"{kind}: truncated {page.truncated}, expected {expected.truncated}")
-        wanted = None if expected.title is None else expected.title.replace("{path}", path)
-        if wanted is not None and (page.title or "") != wanted:
-            faults.append(f"{kind}: title {(page.title or '')[:80]!r}, expected {wanted!r}")
-    elif page.status is not None:
-        faults.append(f"{kind}: state {page.state} with status {page.status}")
-    if page.state not in ("C", "E"):
-        faults.append(f"{kind}: state {page.state}, reason {page.reason}")
-    if POISON in (page.title or ""):
-        faults.append(f"{kind}: took bytes that belong to nobody")
-    faults += [f"{kind}: {path + suffix} was not asked" for suffix in expected.asks if not site.asked(path + suffix)]
-    faults += [f"{kind}: {path + suffix} was asked" for suffix in expected.never if site.asked(path + suffix)]
-    return faults
+        assert page.error is None and page.status is not None
+        assert expected.status in (None, page.status), page
+        assert expected.truncated in (None, page.truncated), page
+        if expected.title is not None:
+            assert (page.title or "") == expected.title.replace("{path}", path), page
+    else:
+        assert page.status is None and page.hash is None and not page.truncated, page
+    for suffix in expected.asks:
+        assert site.asked(path + suffix), f"{path + suffix} was not asked"
+    for suffix in expected.never:
+        assert not site.asked(path + suffix), f"{path + suffix} was asked"
 
 
-def assert_good_pages(crawled: Crawled, site: Site, host: str = HOST) -> None:
-    """All good pages are there, with their own titles and bodies, asked once; and nothing was taken from a stray answer."""
-    for path in ("/", *GOOD):
-        page = crawled.page(site.at(path, host))
-        assert (page.state, page.status, page.title) == ("C", 200, path), (path, page)
-        assert site.asked(path, host) == 1, (path, site.asked(path, host))
+def assert_healthy(crawled: Crawled, *sites: Site, host: str = HOST, code: int = 0) -> None:
+    """The crawl ended by itself and well; the good pages are there with their own content, asked once.
+
+    No page met a fault of weft's own, no stray answer was stored, nothing but clean GETs was sent.
+    """
+    assert crawled.code == code, (crawled.code, crawled.stderr)
+    assert crawled.status.state == "done" and crawled.status.waiting == 0, crawled.status
+    bugs = [(page.url[:200], crawled.details.get(page.url)) for page in crawled.pages.values() if page.error == Cause.BUG]
+    assert not bugs and crawled.status.bugs == 0, bugs
     poisoned = [page.url for page in crawled.pages.values() if POISON in (page.title or "")]
     assert not poisoned, f"stray answers were stored for {poisoned}"
-
-
-def assert_no_bug(crawled: Crawled) -> None:
-    """No page met a fault of weft's own."""
-    bugs = [(page.url[:200], page.error) for page in crawled.pages.values() if page.error == Cause.BUG]
-    assert not bugs and crawled.status.bugs == 0, bugs
+    for path in ("/", *GOOD):
+        page = crawled.page(sites[0].at(path, host))
+        assert (page.state, page.status, page.title, page.truncated) == ("C", 200, path, False), page
+        assert sites[0].asked(path, host) == 1, (path, sites[0].asked(path, host))
+    for site in sites:
+        assert_clean(site)
 
 
 def assert_clean(site: Site) -> None:
@@ -182,9 +202,10 @@ def assert_clean(site: Site) -> None:
         assert re.fullmatch(r"/[\x21-\x7e]*", request.target), request.target
 
 
-def at_most(site: Site, requests: int) -> None:
-    assert len(site.requests) <= requests, Counter(site.paths()).most_common(10)
-
-
-def kinds_of(*groups: str) -> list[str]:
-    return [kind for kind, expected in MISBEHAVIOURS.items() if expected.group in groups]
+def assert_neighbours(crawled: Crawled, site: Site, host: str = HOST) -> None:
+    """Every page that follows a bad answer on its line has its own content."""
+    found = [page for url, page in crawled.pages.items() if "/next/" in url]
+    assert found
+    for page in found:
+        path = page.url.removeprefix(site.at("", host))
+        assert (page.state, page.status, page.title, site.asked(path)) == ("C", 200, path, 1), page

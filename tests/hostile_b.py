@@ -361,3 +361,7 @@ def options_of(settings: Mapping[str, object]) -> list[str]:
 def requests_of(site: Site, host: str) -> list[Request]:
     """What a host was asked, in order of time."""
     return sorted((r for r in list(site.requests) if r.host == host), key=lambda request: request.time_monotonic)
+
+
+def host_of_kind(kind: str) -> str:
+    return f"{kind.replace('_', '-')}.kind.test"

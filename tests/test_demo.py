@@ -65,7 +65,7 @@ def shown_in_lines(facts: Facts) -> None:
     lines = list(lines_of(facts))
     summary = lines[: lines.index("")]
     assert 10 <= len(summary) <= 12
-    assert all(len(line) <= 110 for line in summary)
+    assert all(len(line) <= 100 for line in summary)
     text = "\n".join(lines)
     for wanted in (
         "SIGKILL",

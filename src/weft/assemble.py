@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from weft import __version__
 from weft.db import Database, open_writer
@@ -20,7 +21,6 @@ from weft.fetch.http import Fetcher, user_agent_of
 from weft.fetch.resolve import AddressPolicy, Resolver, kind_of
 from weft.fetch.site import SiteRules
 from weft.fetch.sitemap_queue import SitemapQueue
-from weft.fetch.sitemaps import Sitemap, parse_sitemap
 from weft.folder import Folder
 from weft.frontier.polite import Schedule
 from weft.frontier.sql import SqlFrontier
@@ -37,6 +37,9 @@ from weft.store.schema import MIGRATIONS
 from weft.store.sql import SqlStore
 from weft.store.warc import WarcWriter, recover
 from weft.url import DEFAULT_RULES, Normalizer, host_of, origin_of, site_of
+
+if TYPE_CHECKING:
+    from weft.fetch.sitemaps import Sitemap
 
 _PUBLIC_IP_PARALLEL = 16
 _PRIMED_SEEDS = 64  # a few seeds: what they open does not depend on whose name resolves first
@@ -109,6 +112,8 @@ class Parts:
             )
 
     def parse_sitemap(self, body: bytes, url: str, content_type: str | None) -> Sitemap:
+        from weft.fetch.sitemaps import parse_sitemap  # many expressions to compile, and many crawls meet no sitemap
+
         return parse_sitemap(body, url, content_type)
 
     def free_slots(self) -> int:
@@ -244,7 +249,7 @@ def _begin(parts: Parts, seeds: list[Seed], seeded: bool, fatal: str | None, lim
                 (Cause.BUG.value, fatal),
             )
             frontier.recount_states()
-        if last is not None and last[1] == DONE.name:
+        if last is not None and last[1] in (DONE.name, FAILED.name):
             frontier.retry_failed()
         if seeded:
             frontier.load(killed=killed, limits_changed=limits_changed)

@@ -232,7 +232,7 @@ def _pages(parser: argparse.ArgumentParser) -> None:
     _folder(parser)
     _format(parser)
     parser.add_argument("--all", action="store_true", help="every URL known, the refused ones too, with their reason")
-    parser.add_argument("-o", "--to", dest="to_file", metavar="FILE", help="write to FILE instead of the screen")
+    _to_file(parser, "--to")
 
 
 def _links(parser: argparse.ArgumentParser) -> None:
@@ -240,7 +240,7 @@ def _links(parser: argparse.ArgumentParser) -> None:
     _format(parser)
     parser.add_argument("--from", dest="from_url", metavar="URL", help="only links of this page")
     parser.add_argument("--to", dest="to_url", metavar="URL", help="only links to this page")
-    parser.add_argument("-o", "--output", dest="to_file", metavar="FILE", help="write to FILE instead of the screen")
+    _to_file(parser, "--output")
 
 
 def _show(parser: argparse.ArgumentParser) -> None:
@@ -308,6 +308,11 @@ def _format(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=formats, help="the form of the output (default: a table on a terminal, else jsonl)"
     )
+
+
+def _to_file(parser: argparse.ArgumentParser, flag: str) -> None:
+    summary = "write to FILE; an older FILE is replaced when the new one is whole (.csv and .parquet name the form too)"
+    parser.add_argument("-o", flag, dest="to_file", metavar="FILE", help=summary)
 
 
 def _add_options(parser: argparse.ArgumentParser, wanted: Callable[[Option], bool]) -> None:

@@ -60,6 +60,9 @@ class Crawl:
         self._observers = observers
         self._limits = parts.spec.limits
         self._batch: list[Concluded] = []
+        self._batch_pages = 0  # of the batch: leases of pages, and those that bring a stored page
+        self._batch_stored = 0
+        self.visits = 0
         self._sitemap_entries: list[tuple[Concluded, list[tuple[str, str]]]] = []
         self._bugs: list[tuple[int, str, str]] = []
         self._wake = asyncio.Event()
@@ -120,9 +123,9 @@ class Crawl:
     def _take(self) -> int:
         free = 0 if self.held_back() else self.parts.free_slots()
         if self._limits.max_pages is not None:
-            under_way = len(self.parts.frontier.hands) - len(self._batch)
-            stored = self.parts.store.totals["pages"] + sum(done.stored_2xx for done in self._batch)
-            free = min(free, self._limits.max_pages - stored - max(under_way, 0))
+            under_way = len(self.parts.frontier.hands) - self._batch_pages
+            stored = self.parts.store.totals["pages"] + self._batch_stored
+            free = min(free, self._limits.max_pages - stored - under_way)
         if free <= 0:
             return 0
         leases = self.parts.frontier.take(free)
@@ -261,6 +264,8 @@ class Crawl:
 
     def _page(self, done: Concluded) -> None:
         lease, visit, frontier = done.lease, done.visit, self.parts.frontier
+        self._batch_pages += 1
+        self._batch_stored += done.stored_2xx
         if done.links and visit.status in REDIRECTS:
             self._own_key_redirect(done)
             if lease.depth == 0:  # a seed may lead to its real host: example.org to www.example.org
@@ -359,7 +364,7 @@ class Crawl:
             frontier.later_seeds.clear()
             for done in batch:
                 done.visit.url = done.visit.url or frontier.discovery.name(done.lease.url)
-            store.totals["pages"] += sum(done.stored_2xx and done.lease.purpose is Purpose.PAGE for done in batch)
+            store.totals["pages"] += self._batch_stored
             store.totals["links"] += sum(len(links) for _, links in packs)
             store.totals["bytes"] += sum(done.visit.size_wire or 0 for done in batch)
             for bug in self._bugs:
@@ -372,6 +377,8 @@ class Crawl:
             parts.keep_small_state(self.elapsed_s)
         frontier.committed()
         self._bugs.clear()
+        self._batch_pages = self._batch_stored = 0
+        self.visits += len(batch)
         self._last_tick = parts.clock.seconds()
         for observer in self._observers:
             observer.ticked(batch, self)

@@ -246,6 +246,8 @@ def closing_words(crawl: Crawl, reason: StopReason, wait_s: float | None) -> str
         f" {counts['errors']:,} errors, {counts['waiting']:,} waiting): "
     )
     match reason.name:
+        case "done" if not crawl.visits:
+            return head + "nothing was left to fetch, and nothing has failed that could be tried again"
         case "done":
             return head + "nothing is left to fetch"
         case "waiting":

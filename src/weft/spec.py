@@ -24,6 +24,11 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     html_only: bool = False  # R8 (mode graph)
     sitemaps: str = "yes"  # yes, no, only
 
+    @property
+    def followed(self) -> tuple[str, ...]:
+        """The kinds of links that bring their targets in."""
+        return ("redirect", "sitemap") if self.sitemaps == "only" else self.follow
+
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Where the crawl, and one request, end."""

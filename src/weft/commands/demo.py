@@ -86,8 +86,9 @@ def lines_of(facts: Facts) -> Iterator[str]:
 def _survived(facts: Facts) -> str:
     if facts.killed_at is None:
         return "the crawl was done before it could be killed"
-    again = "no page asked twice" if not facts.asked_twice else f"{facts.asked_twice} pages under way were asked again"
-    return f"killed (SIGKILL) at {facts.killed_at:,} pages and resumed: nothing lost, {again}"
+    lost = f"{len(facts.missing)} pages lost" if facts.missing else "nothing lost"
+    again = f"{facts.asked_twice} pages asked again" if facts.asked_twice else "no page asked again"
+    return f"killed (SIGKILL) at {facts.killed_at:,} pages, then resumed: {lost}, {again}"
 
 
 def _complete(facts: Facts) -> str:

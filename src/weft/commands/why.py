@@ -41,7 +41,7 @@ def lines_of(story: Story) -> Iterator[str]:
     if story.canonical is not None and story.canonical != story.url:
         yield _told("canonical", story.canonical)
     if story.same_body:
-        yield _told("same body", f"{story.same_body:,} other pages")
+        yield _told("same body", "1 other page" if story.same_body == 1 else f"{story.same_body:,} other pages")
     if story.body is not None:
         place = f"warc/{story.body.warc_file} at {story.body.warc_offset}"
         yield _told("body", f"{place}, {story.body.warc_length:,} bytes, {story.body.digest}")

@@ -285,13 +285,9 @@ class StoredCrawl:
         counts = array("I", bytes(4 * (self._scalar("SELECT coalesce(max(id), 0) FROM url") + 1)))
         size = len(counts)
         for _, visit, _, links in self._packs(newest):
-            try:
-                targets = _decode_targets(links)
-            except msgspec.DecodeError as error:
-                raise FolderError(self._damaged_links(visit)) from error
-            for link in targets:
-                if link.target < size:
-                    counts[link.target] += 1
+            for target in self._targets(links, visit):
+                if target < size:
+                    counts[target] += 1
         for alias, page in self._aliases():
             if alias < size and 0 < page < size:
                 counts[page] += counts[alias]
@@ -341,7 +337,10 @@ class StoredCrawl:
         from_page, to_page = self._named(source), self._named(target)
         newest = self._scalar("SELECT coalesce(max(id), 0) FROM visit")
         names: dict[int, _Name] = {}
+        wanted = self._spellings(to_page) if to_page is not None else None
         for source_url, visit, _, pack in self._packs(newest, from_page):
+            if wanted is not None and wanted.isdisjoint(self._targets(pack, visit)):
+                continue
             links = self._decoded(pack, visit)
             if len(names) > _NAMES_KEPT:
                 names.clear()
@@ -351,7 +350,7 @@ class StoredCrawl:
                 name = names.get(link.target)
                 if name is None or link.kind not in _KINDS:
                     raise FolderError(self._damaged_links(visit))
-                if to_page is not None and name.page != to_page:
+                if wanted is not None and link.target not in wanted:
                     continue
                 yield LinkRow(
                     source=source_url, target=name.text, target_key=name.key, kind=_KINDS[link.kind],
@@ -383,6 +382,16 @@ class StoredCrawl:
         while rows := self._db.execute(query, {**values, "after": last}).fetchall():
             last = rows[-1][1]
             yield from rows
+
+    def _spellings(self, page: int) -> set[int]:
+        """The ids of all URLs that are this page."""
+        return {page, *(row[0] for row in self._db.execute("SELECT id FROM url WHERE page = ?", (page,)))}
+
+    def _targets(self, links: str, visit: int) -> list[int]:
+        try:
+            return [link.target for link in _decode_targets(links)]
+        except msgspec.DecodeError as error:
+            raise FolderError(self._damaged_links(visit)) from error
 
     def _decoded(self, links: str, visit: int) -> list[PackedLink]:
         try:

@@ -105,7 +105,7 @@ class Discovery:
         self._schedule = schedule
         self._counts = counts
         self._dfs = spec.politeness.order == "dfs"
-        self._kinds = frozenset(kind.value for kind in LinkKind if kind.label in spec.scope.follow)
+        self._kinds = frozenset(kind.value for kind in LinkKind if kind.label in spec.scope.followed)
         self._heeds_nofollow = not spec.scope.follow_nofollow
         self._longest_b = spec.limits.max_url_b
         self.seen = Seen(connection, hash_seed, cache_entries)
@@ -199,7 +199,7 @@ class Discovery:
             else:
                 assert isinstance(depth, int) and isinstance(hops, int)
                 info = pack(url_id, depth, _flags(state, reason, hops))
-            self.seen.recent[text] = info
+            self.seen.recent.put(text, info)
 
     # ---- offers ----------------------------------------------------------------------------------------------
 
@@ -227,7 +227,7 @@ class Discovery:
         redirected = Way(parent, visit, hand.depth, hand.hops + 1, nofollow)
         site_name = site_of(hand.url)
         prefix = hand.url[: hand.url.index("/", 8) + 1]
-        recent, heed = self.seen.recent, self._heeds_nofollow
+        young, find, heed = self.seen.recent.young, self.seen.recent.find, self._heeds_nofollow
         kinds = self._kinds & {_REDIRECT} if nofollow and heed else self._kinds
         first_new, next_depth = self._next_url, hand.depth + 1
         new: list[str] = []
@@ -240,9 +240,8 @@ class Discovery:
             if not internal and target.startswith("http") and site_of(target) != site_name:
                 external += 1
             offered = 1 if kind in kinds and not (rel and heed and "nofollow" in rel.split()) else 0
-            try:
-                info = recent[target]
-            except KeyError:
+            info = young.get(target) or find(target)
+            if info is None:
                 info = self._meet(link, redirected if kind == _REDIRECT else onward)
                 if internal and info & ADMITTED:
                     new.append(target)
@@ -303,7 +302,7 @@ class Discovery:
                 self.seen.add_key(key, url_id)
         elif not info & FINAL:  # another spelling of a page that is known
             self._reconsider(link, url_id, way)
-            info = self.seen.recent[text]
+            info = self._info(url_id, self.row(page))
         return info
 
     def _new_page(self, url_id: int, key: str, link: Link, way: Way) -> PageRow:
@@ -341,7 +340,7 @@ class Discovery:
                 self._admit_late(row, link.target, way)
         elif way.depth < row.depth or way.hops < row.hops:
             self._lower(row, way, min(way.depth, row.depth), min(way.hops, row.hops))
-        self.seen.recent[link.target] = self._info(url_id, self.row(page))
+        self.seen.recent.put(link.target, self._info(url_id, self.row(page)))
 
     def _become_page(self, url_id: int, link: Link, way: Way) -> int:
         """A sitemap or robots.txt that is linked like any page: its text has an id, now it gets a page."""

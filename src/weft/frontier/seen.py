@@ -29,40 +29,39 @@ def depth_of(info: int) -> int:
     return info >> DEPTH_SHIFT & DEPTH_MAX
 
 
-class Recent(dict[str, int]):
+class Recent:
     """A dictionary of the most recently used texts: two generations, the older one dropped when the young is full.
 
     Nothing is dropped inside a tick: what was put there, new or looked up, is found until ``age`` is called.
     """
 
     def __init__(self, capacity: int) -> None:
-        super().__init__()
         self._half = max(1, capacity // 2)
+        self.young: dict[str, int] = {}  # may be read directly; what is not in it may still be found
         self._old: dict[str, int] = {}
         self.dropped = False  # once true, absence here says nothing
 
-    def __missing__(self, text: str) -> int:
-        """Promotes from the older generation; KeyError if it is not there either."""
-        info = self[text] = self._old[text]
+    def find(self, text: str) -> int | None:
+        """What is known of a text, which is young from now on; None if it is not here."""
+        info = self.young.get(text)
+        if info is None:
+            info = self._old.get(text)
+            if info is not None:
+                self.young[text] = info
         return info
 
-    def find(self, text: str) -> int | None:
-        try:
-            return self[text]
-        except KeyError:
-            return None
+    def put(self, text: str, info: int) -> None:
+        self.young[text] = info
 
     def age(self) -> None:
         """Between ticks: a full young generation becomes the old one, which is dropped."""
-        if len(self) > self._half:
+        if len(self.young) > self._half:
             self.dropped = self.dropped or bool(self._old)
-            self._old = dict(self)
-            self.clear()
+            self._old, self.young = self.young, {}
 
     def shed(self) -> None:
         """Gives the memory back."""
-        self._old = {}
-        self.clear()
+        self._old, self.young = {}, {}
         self.dropped = True
 
 
@@ -111,7 +110,7 @@ class Seen:
 
     def add(self, text: str, url_id: int, info: int) -> None:
         self._new.append((self._hash(text), url_id))
-        self.recent[text] = info
+        self.recent.put(text, info)
 
     def page_of_key(self, key: str, text: str) -> int | None:
         """The page that has this key, where it was not made from the same text; None if there is none."""
@@ -124,7 +123,7 @@ class Seen:
                     "SELECT page FROM seen_key WHERE hash = ?", (self._hash(key),)
                 ).fetchone()
                 if row is not None:
-                    self._keys[key] = row[0]
+                    self._keys.put(key, row[0])
                     return int(row[0])
         if key == text:
             return None
@@ -140,7 +139,7 @@ class Seen:
     def add_key(self, key: str, page: int) -> None:
         self._has_keys = True
         self._new_keys.append((self._hash(key), page))
-        self._keys[key] = page
+        self._keys.put(key, page)
 
     def flush(self) -> None:
         """Writes the new entries, sorted, inside the caller's transaction."""

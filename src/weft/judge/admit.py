@@ -72,7 +72,7 @@ class Admission:
         if scope.scope in ("host", "path"):  # the hosts are those that the user named
             traps = msgspec.structs.replace(traps, hosts_per_domain=0)
         self._traps = TrapBook(traps, now_year, suffix_of(scope))
-        self._kinds = _kinds(scope.follow)
+        self._kinds = _kinds(scope.followed)
         self._heeds_nofollow = not scope.follow_nofollow
         self._max_depth = scope.max_depth
         self._max_redirects = spec.limits.max_redirects

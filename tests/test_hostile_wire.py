@@ -1,0 +1,394 @@
+"""Broken, cut and ambiguous HTTP in a real crawl: recorded honestly, and no answer is given to the wrong URL (E2).
+
+Issue 3, sections 6 and 10; DESIGN, promises 6 and 7.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import ssl
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hostile import (
+    FAST,
+    HOST,
+    Crawled,
+    assert_healthy,
+    assert_neighbours,
+    at_host,
+    crawl,
+    judge_kind,
+    kinds_of,
+    lay_out,
+    outcome_of,
+    raw,
+)
+from web import (
+    ANSWER,
+    CHUNKED,
+    LAST,
+    MISBEHAVIOURS,
+    TLS_KINDS,
+    Authority,
+    Line,
+    Request,
+    Response,
+    Site,
+    Tls,
+    _chunks,
+    _head,
+    _poison,
+    _sized,
+    answer_bytes,
+    html_page,
+)
+
+# Asked again in the same instant, an answer that comes unasked cannot be told from the right one; with a moment between
+# requests it can: test_what_a_server_says_on_an_idle_line_is_nobody_s_answer.
+KINDS = kinds_of("wire", "second_answer_later")
+BAD, CUT, SLOW = "BAD_ANSWER", "INCOMPLETE_BODY", "READ_TIMEOUT"
+
+
+class Wire:
+    """A site of bad answers, crawled once; every test looks at one of them."""
+
+    def __init__(self, site: Site, crawled: Crawled) -> None:
+        self.site = site
+        self.crawled = crawled
+
+
+# --- the kinds of the bench
+
+
+@pytest.fixture(scope="module")
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> Wire:
+    with Site() as site:
+        for kind in KINDS:
+            site.misbehave(f"/{kind}", kind, host=HOST)
+        lay_out(site, [f"/{kind}" for kind in KINDS])
+        return Wire(site, crawl(tmp_path_factory.mktemp("kinds"), [site.at("/", HOST)], *FAST, *at_host(site)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kind(kind: str, kinds: Wire) -> None:
+    judge_kind(kind, kinds.site.at(f"/{kind}", HOST), f"/{kind}", kinds.crawled, kinds.site)
+    assert kinds.site.asked(f"/{kind}") <= 2  # once more where the line had died before it could be asked
+
+
+def test_the_crawl_of_all_kinds_is_healthy(kinds: Wire) -> None:
+    assert_healthy(kinds.crawled, kinds.site)
+    assert len(kinds.site.requests) < 2 * len(KINDS) + 30
+
+
+# --- further answers, each followed by a good page on the same line
+
+Make = Callable[[bytes], bytes]
+MORE: dict[str, tuple[Make, str, tuple[str, ...]]] = {}
+"""name: the bytes made from the honest body, what becomes of the line, the outcomes that are honest."""
+
+
+def more(name: str, make: Make, *outcomes: str, end: str = "keep") -> None:
+    MORE[name] = (make, end, outcomes)
+
+
+def _lengths() -> None:
+    more("length_zeros", lambda b: _head(f"Content-Length: 000{len(b)}") + b + _poison(), ANSWER)
+    more("length_blanks", lambda b: _head(f"Content-Length:   {len(b)}   ") + b + _poison(), ANSWER)
+    more("length_tab", lambda b: _head(f"Content-Length:\t{len(b)}") + b + _poison(), ANSWER)
+    more("length_folded", lambda b: _head(f"Content-Length:\r\n {len(b)}") + b + _poison(), ANSWER, BAD)
+    more("length_two_numbers", lambda b: _head(f"Content-Length: {len(b)} 7") + b + _poison(), BAD)
+    more("length_float", lambda b: _head(f"Content-Length: {len(b)}.0") + b + _poison(), BAD)
+    more("length_parameter", lambda b: _head(f"Content-Length: {len(b)};x") + b + _poison(), BAD)
+    more("length_nul", lambda b: _head(f"Content-Length: {len(b)}\0") + b, BAD)
+    more("length_blank_before_colon", lambda b: _head(f"Content-Length : {len(b)}") + b + _poison(), ANSWER, BAD, SLOW)
+    more("length_one_short", lambda b: _head(f"Content-Length: {len(b) - 1}") + b + _poison(), ANSWER)
+    more("length_one_long", lambda b: _head(f"Content-Length: {len(b) + 1}") + b, CUT, end="close")
+    more("length_three_equal", lambda b: _head(*[f"Content-Length: {len(b)}"] * 3) + b + _poison(), ANSWER)
+    more("length_zero_and_chunks", lambda b: _head("Content-Length: 0", "Transfer-Encoding: chunked") + _chunks(b) + LAST + _poison(), ANSWER, BAD)  # fmt: skip
+    more("http10_kept", lambda b: _head("Connection: keep-alive", f"Content-Length: {len(b)}", version="HTTP/1.0") + b, ANSWER)  # fmt: skip
+    more("http10_kept_poison", lambda b: _head("Connection: keep-alive", f"Content-Length: {len(b)}", version="HTTP/1.0") + b + _poison(), ANSWER)  # fmt: skip
+    more("no_length_closed", lambda b: b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + b, ANSWER, end="close")
+    more("no_length_reset", lambda b: b"HTTP/1.0 200 OK\r\n\r\n" + b[:50], CUT, "CONNECTION_LOST", end="reset")
+
+
+def _transfer_encodings() -> None:
+    more("te_folded", lambda b: _head("Transfer-Encoding:\r\n chunked") + _chunks(b) + LAST + _poison(), ANSWER, BAD)
+    more("te_twice", lambda b: _head(*["Transfer-Encoding: chunked"] * 2) + _chunks(b) + LAST + _poison(), ANSWER, BAD)
+    more("te_listed_twice", lambda b: _head("Transfer-Encoding: chunked, chunked") + _chunks(b) + LAST + _poison(), ANSWER, BAD)  # fmt: skip
+    more("te_blank_before_colon", lambda b: _head("Transfer-Encoding : chunked", f"Content-Length: {len(b)}") + b + _poison(), ANSWER, BAD)  # fmt: skip
+    more("te_like_chunked", lambda b: _head("Transfer-Encoding: xchunked", f"Content-Length: {len(b)}") + b + _poison(), ANSWER, BAD)  # fmt: skip
+    more("te_vertical_tab", lambda b: _head("Transfer-Encoding: \x0bchunked", f"Content-Length: {len(b)}") + b + _poison(), ANSWER, BAD)  # fmt: skip
+    more("te_quoted", lambda b: _head('Transfer-Encoding: "chunked"', f"Content-Length: {len(b)}") + b + _poison(), ANSWER, BAD)  # fmt: skip
+    more("te_tab", lambda b: _head("Transfer-Encoding:\tchunked") + _chunks(b) + LAST + _poison(), ANSWER)
+    more("te_upper_case", lambda b: _head("TRANSFER-ENCODING: CHUNKED") + _chunks(b) + LAST + _poison(), ANSWER)
+    more("te_identity", lambda b: _head("Transfer-Encoding: identity", f"Content-Length: {len(b)}") + b, ANSWER, end="close")  # fmt: skip
+    more("te_deflate", lambda b: _head("Transfer-Encoding: deflate") + b, ANSWER, BAD, end="close")
+
+
+def _chunk_forms() -> None:
+    more("chunk_blank_after", lambda b: CHUNKED + b"%x \r\n%s\r\n" % (len(b), b) + LAST, ANSWER, BAD)
+    more("chunk_blank_before", lambda b: CHUNKED + b" %x\r\n%s\r\n" % (len(b), b) + LAST, ANSWER, BAD)
+    more("chunk_zeros", lambda b: CHUNKED + b"00000%x\r\n%s\r\n0000\r\n\r\n" % (len(b), b), ANSWER)
+    more("chunk_upper_case", lambda b: CHUNKED + b"%X\r\n%s\r\n" % (len(b), b) + LAST, ANSWER)
+    more("chunk_plus", lambda b: CHUNKED + b"+%x\r\n%s\r\n" % (len(b), b) + LAST, BAD)
+    more("chunk_underscore", lambda b: CHUNKED + b"1_0\r\n%s\r\n" % b[:16] + LAST + _poison(), BAD)
+    more("chunk_too_short", lambda b: CHUNKED + b"%x\r\n%s\r\n" % (len(b) - 9, b) + LAST, BAD)
+    more("chunk_largest", lambda b: CHUNKED + b"7fffffffffffffff\r\n%s" % b, CUT, BAD, end="close")
+    more("chunk_line_feed_in_extension", lambda b: CHUNKED + b'%x;a="\n"\r\n%s\r\n' % (len(b), b) + LAST, BAD, ANSWER)
+    more("chunk_last_only", lambda b: CHUNKED + LAST + _poison(), ANSWER)
+    more("chunk_last_unfinished", lambda b: CHUNKED + _chunks(b) + b"0\r\n", CUT, ANSWER, end="close")
+    more("chunk_last_bare", lambda b: CHUNKED + _chunks(b) + b"0", CUT, end="close")
+    more("chunk_gzip", lambda b: _head("Transfer-Encoding: chunked", "Content-Encoding: gzip") + _chunks(gzip.compress(b)) + LAST, ANSWER)  # fmt: skip
+    more("trailer_cut", lambda b: CHUNKED + _chunks(b) + b"0\r\nX-A: b\r\n", CUT, ANSWER, end="close")
+    more("trailer_status_line", lambda b: CHUNKED + _chunks(b) + b"0\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcde", BAD, ANSWER)  # fmt: skip
+    more("trailer_changes_nothing", lambda b: CHUNKED + _chunks(b) + b"0\r\nLocation: /stolen\r\nContent-Type: image/png\r\nX-Robots-Tag: nofollow\r\n\r\n", ANSWER)  # fmt: skip
+
+
+def _interim_answers() -> None:
+    hint = b"HTTP/1.1 103 Early Hints\r\n%s\r\n\r\n"
+    more("interim_processing", lambda b: b"HTTP/1.1 102 Processing\r\n\r\n" * 3 + _sized(b), ANSWER)
+    more("interim_199", lambda b: b"HTTP/1.1 199 Odd\r\nX: y\r\n\r\n" + _sized(b), ANSWER)
+    more("interim_length", lambda b: hint % b"Content-Length: 5\r\nContent-Type: image/png" + _sized(b), ANSWER)
+    more("interim_chunked", lambda b: hint % b"Transfer-Encoding: chunked" + _sized(b), ANSWER)
+    more("interim_location", lambda b: hint % b"Location: /stolen\r\nSet-Cookie: a=b" + _sized(b), ANSWER)
+    more("interim_close", lambda b: b"HTTP/1.1 100 Continue\r\nConnection: close\r\n\r\n" + _sized(b), ANSWER)
+    more("interim_fifty", lambda b: hint % b"Link: </x>; rel=preload" * 50 + _sized(b), ANSWER)
+    more("interim_with_body", lambda b: hint % b"Content-Length: 5" + b"abcde" + _sized(b), BAD)
+
+
+def _first_lines_and_headers() -> None:
+    more("double_blank_in_status", lambda b: _sized(b).replace(b"1.1 200", b"1.1  200"), ANSWER, BAD)
+    more("cr_only", lambda b: _sized(b).replace(b"\r\n", b"\r"), BAD, end="close")
+    more("lf_cr", lambda b: _sized(b).replace(b"\r\n", b"\n\r", 2), BAD, end="close")
+    more("cr_cr_lf", lambda b: _sized(b, "X: y").replace(b"\r\n", b"\r\r\n"), BAD, end="close")
+    more("two_status_lines", lambda b: b"HTTP/1.1 404 Not Found\r\n" + _sized(b), BAD, ANSWER)
+    more("status_minus", lambda b: _sized(b, status="-200 OK"), BAD)
+    more("status_600", lambda b: _sized(b, status="600 X"), ANSWER, BAD)
+    more("status_20", lambda b: _sized(b, status="20 OK"), BAD)
+    more("status_nul", lambda b: _sized(b, status="200 O\0K"), BAD, ANSWER)
+    more("version_1", lambda b: _sized(b).replace(b"HTTP/1.1", b"HTTP/1", 1), BAD, ANSWER)
+    more("version_0_9", lambda b: _sized(b).replace(b"HTTP/1.1", b"HTTP/0.9", 1), BAD, ANSWER)
+    more("version_3", lambda b: _sized(b).replace(b"HTTP/1.1", b"HTTP/3", 1), BAD, ANSWER)
+    more("mark_first", lambda b: b"\xef\xbb\xbf" + _sized(b), BAD, end="close")
+    more("utf16_head", lambda b: _sized(b).decode("latin-1").encode("utf-16"), BAD, end="close")
+    more("name_nul", lambda b: _sized(b, "X\0Y: 1"), BAD, ANSWER)
+    more("name_8_bit", lambda b: _sized(b, "X-\xe9: 1"), ANSWER)
+    more("blank_line_folded", lambda b: b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n \r\n\r\n%s" % (len(b), b), ANSWER, BAD)  # fmt: skip
+    more("upgrade_offered", lambda b: _sized(b, "Upgrade: h2c", "Connection: Upgrade"), ANSWER)
+    more("no_keep_alive", lambda b: _sized(b, "Keep-Alive: timeout=0, max=0", "Connection: keep-alive"), ANSWER)
+    more("other_services", lambda b: _sized(b, 'Alt-Svc: h2="127.0.0.1:1"; ma=9999', "Strict-Transport-Security: max-age=9999"), ANSWER)  # fmt: skip
+    more("content_location", lambda b: _sized(b, "Content-Location: /stolen", "Content-Base: http://stolen.test/"), ANSWER)  # fmt: skip
+    more("chunked_204", lambda b: _head("Transfer-Encoding: chunked", status="204 None") + _chunks(b) + LAST + _poison(), ANSWER)  # fmt: skip
+    more("length_304", lambda b: _head("Content-Length: 50", status="304 Not Modified"), ANSWER)
+
+
+_lengths()
+_transfer_encodings()
+_chunk_forms()
+_interim_answers()
+_first_lines_and_headers()
+UNTITLED = {"chunk_last_only", "chunked_204", "length_304", "te_deflate"}
+
+
+@pytest.fixture(scope="module")
+def ambiguous(tmp_path_factory: pytest.TempPathFactory) -> Wire:
+    with Site() as site:
+        for name, (make, end, _) in MORE.items():
+            raw(site, f"/{name}", make, end)
+        lay_out(site, [f"/{name}" for name in MORE], neighbours=True)
+        folder = tmp_path_factory.mktemp("ambiguous")
+        return Wire(site, crawl(folder, [site.at("/", HOST)], *FAST, "--per-host", "2", *at_host(site)))
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_ambiguous_answer(name: str, ambiguous: Wire) -> None:
+    page = ambiguous.crawled.page(ambiguous.site.at(f"/{name}", HOST))
+    assert outcome_of(page) in MORE[name][2], (page, ambiguous.crawled.details[page.url])
+    if page.status == 200 and name not in UNTITLED:
+        assert page.title == f"/{name}", page
+    assert not page.truncated and page.redirect_to is None and not page.nofollow
+
+
+def test_the_next_answer_on_a_line_is_its_own(ambiguous: Wire) -> None:
+    assert_neighbours(ambiguous.crawled, ambiguous.site)
+    assert_healthy(ambiguous.crawled, ambiguous.site)
+    assert not any("stolen" in path for path in ambiguous.site.paths())
+
+
+# --- lines that talk while nobody asks
+
+
+def test_what_a_server_says_on_an_idle_line_is_nobody_s_answer(tmp_path: Path, site: Site) -> None:
+    """A 408 for the request that did not come, an answer sent twice, a goodbye: the next page has its own content."""
+
+    def stray(name: str, words: bytes, after_s: float, then: str) -> None:
+        async def behave(line: Line, request: Request) -> bool:
+            await line.send(answer_bytes(Response(html_page(request.path))))
+            await asyncio.sleep(after_s)
+            await line.send(words)
+            return await line.reset() if then == "reset" else then == "keep"
+
+        site.behave(f"/{name}", behave, host=HOST)
+
+    late = _sized(html_page("408"), "Connection: close", status="408 Request Timeout")
+    stray("timeout_closed", late, 0.03, "close")
+    stray("timeout_kept", late, 0.03, "keep")
+    stray("timeout_reset", late, 0.03, "reset")
+    stray("twice", _poison(), 0.01, "keep")
+    stray("noise", b"\0" * 3, 0.02, "keep")
+    stray("half", _poison()[:30], 0.02, "keep")
+    site.misbehave("/second_answer_later", "second_answer_later", host=HOST)
+    names = ("timeout_closed", "timeout_kept", "timeout_reset", "twice", "noise", "half", "second_answer_later")
+    lay_out(site, [f"/{name}" for name in names], neighbours=True)
+    crawled = crawl(tmp_path, [site.at("/", HOST)], *FAST, "--per-host", "1", "--delay", "0.12", *at_host(site))
+    assert_healthy(crawled, site)
+    assert_neighbours(crawled, site)
+    for name in names:
+        assert crawled.page(site.at(f"/{name}", HOST)).title in (f"/{name}",)
+
+
+def test_an_answer_that_comes_after_its_deadline_is_dropped(tmp_path: Path, site: Site) -> None:
+    """The line of a request that was given up is closed, so its answer cannot be taken for the next one."""
+
+    async def late(line: Line, request: Request) -> bool:
+        await asyncio.sleep(1.4)
+        await line.send(answer_bytes(Response(html_page("too late"))))
+        return True
+
+    site.behave("/late", late, host=HOST)
+    lay_out(site, ["/late"], neighbours=True)
+    crawled = crawl(
+        tmp_path, [site.at("/", HOST)], *FAST, "--timeout", "1s", "--per-host", "1", "--delay", "0.1", *at_host(site)
+    )
+    assert_healthy(crawled, site)
+    assert_neighbours(crawled, site)
+    assert crawled.page(site.at("/late", HOST)).error == "FIRST_BYTE_TIMEOUT"
+
+
+def test_lines_that_die_between_requests_cost_no_page(tmp_path: Path, site: Site) -> None:
+    """A server that closes after each second answer without a word: all pages are there, without a retry."""
+
+    async def behave(line: Line, request: Request) -> bool:
+        await line.send(answer_bytes(Response(html_page(request.path))))
+        return line.asked < 2
+
+    paths = [f"/{number}" for number in range(60)]
+    for path in paths:
+        site.behave(path, behave, host=HOST)
+    lay_out(site, paths)
+    crawled = crawl(tmp_path, [site.at("/", HOST)], *FAST, *at_host(site))
+    assert_healthy(crawled, site)
+    assert all(crawled.page(site.at(path, HOST)).title == path for path in paths)
+
+
+def test_retries_follow_the_one_table(tmp_path: Path, site: Site) -> None:
+    """errors.POLICIES: what may pass is tried again as often as --retries says, what cannot is not."""
+    again = ("reset_before_answer", "short_body", "random_bytes", "close_before_answer")
+    once = ("endless_headers", "status_999")
+    for kind in (*again, *once):
+        site.misbehave(f"/{kind}", kind, host=HOST)
+    lay_out(site, [f"/{kind}" for kind in (*again, *once)])
+    crawled = crawl(tmp_path, [site.at("/", HOST)], *FAST, "--retries", "1", *at_host(site))
+    assert_healthy(crawled, site)
+    for kind in (*again, *once):
+        attempts = 2 if kind in again else 1
+        page = crawled.page(site.at(f"/{kind}", HOST))
+        assert (page.attempts, site.asked(f"/{kind}")) == (attempts, attempts), page
+
+
+# --- listeners and TLS
+
+Greeting = Callable[[Line], Awaitable[bool]]
+
+
+class H2Tls(Tls):
+    """A server that agrees on HTTP/2."""
+
+    def context(self) -> ssl.SSLContext:
+        context = super().context()
+        context.set_alpn_protocols(["h2"])
+        return context
+
+
+def _says(words: bytes, then: str = "close") -> Greeting:
+    async def greet(line: Line) -> bool:
+        await line.send(words)
+        if then == "hang":
+            return await line.hang()
+        await line.settle(0.2)
+        return await line.reset() if then == "reset" else False
+
+    return greet
+
+
+SETTINGS = b"\0\0\0\4\0\0\0\0\0"
+GOODBYE = b"\0\0\x08\7\0\0\0\0\0" + b"\0\0\0\0" + b"\0\0\0\2"
+H2_LIES: dict[str, tuple[Greeting, tuple[str, ...]]] = {
+    "h2-plain.test": (_says(answer_bytes(Response(html_page("x")))), (BAD, "CONNECTION_LOST")),
+    "h2-garbage.test": (_says(b"\xff" * 200), (BAD, "CONNECTION_LOST")),
+    "h2-goodbye.test": (_says(SETTINGS + GOODBYE), (BAD, "CONNECTION_LOST", "EMPTY_ANSWER")),
+    "h2-closes.test": (_says(b""), (BAD, "CONNECTION_LOST", "EMPTY_ANSWER")),
+    "h2-resets.test": (_says(SETTINGS, "reset"), (BAD, "CONNECTION_LOST", "EMPTY_ANSWER")),
+    "h2-stalls.test": (_says(SETTINGS, "hang"), ("FIRST_BYTE_TIMEOUT", "READ_TIMEOUT")),
+    "h2-headers-only.test": (
+        _says(SETTINGS + b"\0\0\x01\1\4\0\0\0\1\x88", "hang"),  # ":status: 200", and no end of the stream
+        ("READ_TIMEOUT", "FIRST_BYTE_TIMEOUT"),
+    ),
+    "h2-short.test": (
+        _says(SETTINGS + b"\0\0\x01\1\4\0\0\0\1\x88" + b"\0\0\5\0\0\0\0\0\1hello"),
+        (CUT, BAD, "CONNECTION_LOST"),
+    ),
+    "h2-no-end.test": (_says(SETTINGS + b"\0\0\x01\1\0\0\0\0\1\x88", "hang"), ("FIRST_BYTE_TIMEOUT", "READ_TIMEOUT")),
+}
+
+
+@pytest.fixture
+def listeners(authority: Authority, no_leaks: None) -> Iterator[Callable[..., Site]]:
+    """Makes TLS servers that misbehave as soon as the handshake is over."""
+    running: list[Site] = []
+
+    def make(host: str, greeting: Greeting) -> Site:
+        good = authority.issue(host, [host])
+        site = Site(host=host, tls=H2Tls(good.certificate, good.key))
+        site._on_connect = greeting
+        running.append(site.start())
+        return site
+
+    yield make
+    for one in running:
+        one.close()
+
+
+def test_broken_listeners_and_broken_tls(
+    tmp_path: Path, site: Site, authority: Authority, listeners: Callable[..., Site],
+    tls_site: Callable[[str, str], Site],
+) -> None:  # fmt: skip
+    """Whole servers that are broken: each seed has its cause, the good one its pages, and no answer is borrowed."""
+    wanted: dict[str, tuple[str, ...]] = {}
+    options: list[str] = ["--ca", str(authority.certificate)]
+    for kind, expected in MISBEHAVIOURS.items():
+        if expected.group in ("connections", "tls") and expected.listener:
+            host = f"{kind.replace('_', '-')}.test"
+            wanted[site.misbehave("/", kind, host=host)] = (*expected.outcomes, "CONNECT_TIMEOUT")
+            options += at_host(site, host)
+    for kind, expected in TLS_KINDS.items():
+        host = f"{kind.replace('_', '-')}.test"
+        one = tls_site(kind, host)
+        one.page("/")
+        wanted[one.at("/")] = tuple(expected.outcomes)
+        options += at_host(one, host)
+    for host, (greeting, outcomes) in H2_LIES.items():
+        one = listeners(host, greeting)
+        wanted[one.at("/")] = outcomes
+        options += at_host(one, host)
+    lay_out(site, [])
+    crawled = crawl(tmp_path, [site.at("/", HOST), *wanted], *FAST, *options, *at_host(site))
+    assert_healthy(crawled, site)
+    for url, outcomes in wanted.items():
+        page = crawled.page(url)
+        assert outcome_of(page) in outcomes, (page, outcomes, crawled.details.get(url))
+        if page.state == "C" and "speaks" not in url:
+            assert page.title == "/"
