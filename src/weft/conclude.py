@@ -15,8 +15,9 @@ import xxhash
 from weft.errors import POLICIES, Cause
 from weft.fetch.location import REDIRECTS as REDIRECTS  # part of this module, too
 from weft.fetch.location import location_of
-from weft.records import Failure, Fetched, Lease, Link, LinkKind, Parsed, Visit
+from weft.records import Failure, Fetched, Lease, Link, LinkKind, Parsed, Purpose, Visit
 from weft.spec import Limits
+from weft.store.sql import iso_of_http_date
 
 SLOW_DOWN = frozenset({429, 503})
 PASSING_STATUSES = frozenset({408, 429, 502, 503, 504})
@@ -48,10 +49,17 @@ def conclude_failure(lease: Lease, failure: Failure, visit_id: int, limits: Limi
     """A lease that got no answer. The one table of policies decides what follows."""
     policy = POLICIES[failure.cause]
     visit = Visit(
-        id=visit_id, page=lease.page or None, url=0, purpose=lease.purpose, attempt=lease.attempt,
-        started_ms=failure.started_ms or int(time.time() * 1000), response_ms=failure.response_ms, cause=failure.cause.value,
-        detail=failure.detail[:1000] or None, ip=failure.ip or None,
-    )  # fmt: skip
+        id=visit_id,
+        page=_page_of(lease),
+        url=0,
+        purpose=lease.purpose,
+        attempt=lease.attempt,
+        started_ms=failure.started_ms or int(time.time() * 1000),
+        response_ms=failure.response_ms,
+        cause=failure.cause.value,
+        detail=failure.detail[:1000] or None,
+        ip=failure.ip or None,
+    )
     done = Concluded(lease=lease, visit=visit, answer=failure, state="E")
     if policy.retried and lease.attempt <= limits.retries:
         delay_s = policy.first_delay_s * policy.growth ** (lease.attempt - 1)
@@ -62,16 +70,32 @@ def conclude_failure(lease: Lease, failure: Failure, visit_id: int, limits: Limi
     return done
 
 
-def conclude_answer(lease: Lease, answer: Fetched, visit_id: int, limits: Limits, parse: ParsePage, slow_answers: int) -> Concluded:
+def conclude_answer(
+    lease: Lease, answer: Fetched, visit_id: int, limits: Limits, parse: ParsePage, slow_answers: int
+) -> Concluded:
     """A lease that was answered, with any status."""
     status = answer.status
     success = 200 <= status < 300
     visit = Visit(
-        id=visit_id, page=lease.page, url=0, purpose=lease.purpose, attempt=lease.attempt, started_ms=answer.started_ms,
-        response_ms=answer.response_ms, status=status, truncated=answer.truncated, size=len(answer.body), size_wire=len(answer.wire),
-        ip=answer.ip, http_version=answer.http_version, etag=answer.header("etag"), headers=answer.head.decode("latin-1"),
+        id=visit_id,
+        page=_page_of(lease),
+        url=0,
+        purpose=lease.purpose,
+        attempt=lease.attempt,
+        started_ms=answer.started_ms,
+        response_ms=answer.response_ms,
+        status=status,
+        truncated=answer.truncated,
+        size=len(answer.body),
+        size_wire=len(answer.wire),
+        ip=answer.ip,
+        http_version=answer.http_version,
+        etag=answer.header("etag"),
+        last_modified=iso_of_http_date(answer.header("last-modified")),
+        server_date=iso_of_http_date(answer.header("date")),
+        headers=answer.head.decode("latin-1"),
         detail=answer.note or None,
-    )  # fmt: skip
+    )
     done = Concluded(lease=lease, visit=visit, answer=answer, state="C")
     if success and answer.body:
         visit.hash = signed(xxhash.xxh3_64_intdigest(answer.body))
@@ -83,6 +107,11 @@ def conclude_answer(lease: Lease, answer: Fetched, visit_id: int, limits: Limits
     if status in PASSING_STATUSES:
         _passing(done, lease, answer, limits, slow_answers)
     return done
+
+
+def _page_of(lease: Lease) -> int | None:
+    """The page that a visit belongs to; robots.txt and sitemaps are no pages."""
+    return lease.page if lease.purpose is Purpose.PAGE else None
 
 
 def signed(value: int) -> int:

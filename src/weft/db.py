@@ -104,6 +104,8 @@ def open_reader(path: Path, newest: int) -> sqlite3.Connection:
 
 def _refuse_foreign(connection: sqlite3.Connection, path: Path, version: int, newest: int) -> None:
     ours = connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
+    if not ours and connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None:
+        return  # empty: we were killed before the first table was made
     if not ours:
         raise FolderError(f"{path} is another program's database, not a crawl of weft")
     if version > newest:

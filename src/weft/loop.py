@@ -96,6 +96,7 @@ class Crawl:
 
     async def run(self) -> StopReason:
         self.parts.fetcher.on_finished = self._wake.set
+        self._read_the_outside()
         while self._stop is None:
             progressed = self._turn()
             if self._tick_due(progressed):
@@ -400,7 +401,7 @@ class Crawl:
             done.visit.external_links = found.external
             if packed:
                 packs.append((done.visit.id, packed))
-            if done.links:
+            if done.stored_2xx:
                 self.parts.judge.linked(done.lease.url, done.lease.site, hand.depth, found.new, found.known)
         return packs
 
@@ -421,6 +422,7 @@ class Crawl:
         with self.parts.database.transaction():
             for url in urls:
                 self.parts.judge.add_seed(url)
+            frontier.discovery.let_in()
             new = sum(frontier.discovery.seed(url, source) for url in urls)
             frontier.flush()
         frontier.committed()

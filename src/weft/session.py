@@ -14,7 +14,7 @@ import msgspec
 
 from weft.assemble import Parts, open_crawl, run_crawl
 from weft.db import explain, open_writer
-from weft.errors import FolderError, Reason, SpecError
+from weft.errors import FolderError, SpecError
 from weft.folder import Folder
 from weft.loop import Crawl, Observer, StopReason
 from weft.options import differences, read_spec, seeds_differ, write_spec
@@ -154,32 +154,10 @@ def _admit_added(parts: Parts, seeds: Sequence[Seed]) -> int:
     with parts.database.transaction():
         for url, _ in urls:
             parts.judge.add_seed(url)
-        _let_in(parts)
+        parts.frontier.discovery.let_in()
         new = sum(parts.frontier.discovery.seed(url, "weft add", fallback) for url, fallback in urls)
         parts.frontier.flush()
     parts.frontier.committed()
     for path, _ in left:
         path.unlink(missing_ok=True)
     return new
-
-
-def _let_in(parts: Parts) -> None:
-    """Lets in what was found earlier, and only the narrower scope kept out."""
-    db, counts, last = parts.database.connection, parts.frontier.counts, 0
-    query = (
-        "SELECT p.id, p.site, u.text FROM page p JOIN url u ON u.id = p.id"
-        " WHERE p.id > ? AND p.state IS NULL AND p.reason = ? ORDER BY p.id LIMIT 1000"
-    )
-    while rows := db.execute(query, (last, Reason.OUT_OF_SCOPE.value)).fetchall():
-        last = rows[-1][0]
-        for page, site, url in rows:
-            if not parts.judge.covers(url):
-                continue
-            reason = parts.judge.judge_url(url, site, None).reason
-            db.execute(
-                "UPDATE page SET state = ?, reason = ? WHERE id = ?",
-                ("W" if reason is None else None, reason.value if reason is not None else None, page),
-            )
-            if reason is None:
-                counts["refused"] -= 1
-                counts["waiting"] += 1

@@ -23,6 +23,7 @@ from weft.errors import Cause, FolderError, Reason
 from weft.folder import Folder
 from weft.loop import Observer, StopReason
 from weft.options import read_spec, spec_of
+from weft.records import State
 from weft.session import Plan, plan_crawl, plan_resume, run_plan
 
 HOSTS = 4
@@ -160,8 +161,8 @@ def _facts(folder: Folder, reason: StopReason, served: Served, killed_at: int | 
         example = _example(pages)
         why = _in_a_sentence(story_of(crawl, example)) if example is not None else None
         report = check_folder(crawl, lambda what, done, total: None)
-    tried = {page.url for page in pages if page.state in ("C", "E") and page.error != Cause.ROBOTS_DISALLOWED}
-    ours = {url for url in tried if served.web.place(url) is not None and TRAP_PREFIX not in url}
+    answered = {page.url for page in pages if page.state == State.COMPLETED}  # each of them answers in this web
+    ours = {url for url in answered if served.web.place(url) is not None and TRAP_PREFIX not in url}
     statuses = Counter(page.status for page in pages if page.status is not None)
     refused = Counter(page.reason for page in pages if page.reason is not None)
     errors = Counter(page.error for page in pages if page.error is not None)
@@ -176,11 +177,11 @@ def _facts(folder: Folder, reason: StopReason, served: Served, killed_at: int | 
         killed_at=killed_at,
         asked_twice=_asked_twice(served.requests),
         expected=len(key),
-        missing=sorted(key.keys() - tried),
+        missing=sorted(key.keys() - answered),
         unexpected=sorted(ours - key.keys()),
         statuses={str(code): number for code, number in sorted(statuses.items())},
         sitemaps=sitemaps,
-        only_in_sitemaps=_orphans(key, tried),
+        only_in_sitemaps=_orphans(key, answered),
         languages=len({page.language for page in pages if page.language}),
         encodings=len({page.encoding for page in pages if page.encoding}),
         duplicates=sum(page.duplicate_of is not None for page in pages),
@@ -205,8 +206,8 @@ def _asked_twice(requests: list[Asked]) -> int:
     return sum(number > 1 for number in counts.values())
 
 
-def _orphans(key: dict[str, Entry], tried: set[str]) -> int:
-    return sum(entry.role == "orphan" and url in tried for url, entry in key.items())
+def _orphans(key: dict[str, Entry], answered: set[str]) -> int:
+    return sum(entry.role == "orphan" and url in answered for url, entry in key.items())
 
 
 def _example(pages: list[Page]) -> str | None:

@@ -10,7 +10,7 @@ import msgspec
 
 from weft.errors import POLICIES, Cause
 from weft.fetch.location import location_of
-from weft.fetch.robots import Meaning, Robots, RuleSet, meaning_of_status
+from weft.fetch.robots import Meaning, Robots, RuleSet, meaning_of_status, product_token
 from weft.ports import Ask, Clock, Hold, Pass, Refuse
 from weft.records import Failure, Fetched, Lease, Purpose
 from weft.spec import CrawlSpec
@@ -24,6 +24,11 @@ CACHE_ORIGINS = 20_000
 AGENT = "weft"
 TOO_MANY_REQUESTS = 429  # means rest first; only a site that insists has no robots.txt to show
 _PASS = Pass(0.0)
+
+
+def agents_of(spec: CrawlSpec) -> tuple[str, ...]:
+    """The names that robots.txt may call us by: the product token of the user agent that is sent, and our own."""
+    return tuple(dict.fromkeys(filter(None, (product_token(spec.identity.user_agent or ""), AGENT))))
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -69,6 +74,7 @@ class SiteRules:
 
     def __init__(self, connection: sqlite3.Connection, spec: CrawlSpec, clock: Clock) -> None:
         self._db = connection
+        self._agents = agents_of(spec)
         self._ignore = spec.politeness.ignore_robots
         self._retries = spec.limits.retries
         self._clock = clock
@@ -120,7 +126,7 @@ class SiteRules:
             refusal = Refuse(Cause(row.robots_cause), f"robots.txt: {row.robots_status or 'no answer'}")
             known = Known(None, refusal, _PASS, row.fetched_ms + FAILED_FRESH_MS)
         else:
-            rules = Robots.parse(row.robots_content or b"").rules_for(AGENT)
+            rules = Robots.parse(row.robots_content or b"").rules_for(*self._agents)
             known = Known(rules, None, Pass(row.crawl_delay_s or 0.0), row.fetched_ms + FRESH_MS)
         self._cache[row.name] = known
         while len(self._cache) > CACHE_ORIGINS:
@@ -173,7 +179,7 @@ class SiteRules:
 
     def _learn(self, lease: Lease, status: int, content: bytes | None, body: bytes) -> Learnt:
         robots = Robots.parse(body)
-        delay_s = robots.rules_for(AGENT).crawl_delay_s
+        delay_s = robots.rules_for(*self._agents).crawl_delay_s
         self._remember(OriginRow(lease.origin, self._asking[lease.origin], status, None, content, lease.url, delay_s, self._clock.epoch_ms()))
         found = (resolve(lease.url, text) for text in robots.sitemaps)
         sitemaps = tuple(url.partition("#")[0] for url in found if url is not None and url.startswith(("http://", "https://")))

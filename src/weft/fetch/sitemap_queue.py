@@ -8,7 +8,7 @@ from collections.abc import Callable
 from weft.records import Lease, Purpose
 
 FILES_A_SITE = 500
-LEVELS = 3  # an index of indexes of indexes is where it ends
+LEVELS = 4  # an index of indexes of indexes is where it ends, a redirect included
 
 
 class SitemapQueue:
@@ -55,8 +55,7 @@ class SitemapQueue:
         return Lease(page=number, url=url, site=site, purpose=Purpose.SITEMAP)
 
     def end(self, lease: Lease, cause: str | None, entries: int) -> None:
-        """The file was read, or could not be."""
-        self._levels.pop(lease.page, None)
+        """The file was read, or could not be. Where it leads to may still be added until the next ``flush``."""
         self._ended.append(("C" if cause is None else "E", cause, entries, lease.attempt, lease.page))
 
     def flush(self, name: Callable[[str], int]) -> None:
@@ -68,6 +67,8 @@ class SitemapQueue:
         self._db.executemany(
             "UPDATE sitemap SET state = ?, cause = ?, entries = ?, attempts = ? WHERE id = ?", self._ended
         )
+        for *_, number in self._ended:
+            self._levels.pop(number, None)
         self._new, self._ended = [], []
         self._known.clear()
         self._per_site.clear()

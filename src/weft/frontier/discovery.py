@@ -342,6 +342,24 @@ class Discovery:
             self._lower(row, way, min(way.depth, row.depth), min(way.hops, row.hops))
         self.seen.recent.put(link.target, self._info(url_id, self.row(page)))
 
+    def let_in(self) -> None:
+        """After the scope grew: admits what was found earlier, and only the narrower scope kept out."""
+        last = 0
+        while rows := self._db.execute(_OUTSIDE, (last, Reason.OUT_OF_SCOPE.value)).fetchall():
+            last = rows[-1][0]
+            for page, site_id, url in rows:
+                reason = self._judge.judge_url(url, site_id, None).reason
+                if reason is Reason.OUT_OF_SCOPE:
+                    continue
+                row = self.row(page)
+                row.state, row.reason = ("W", None) if reason is None else (None, reason.value)
+                self._update(row)
+                self.seen.recent.put(url, self._info(page, row))
+                if reason is None:
+                    self._counts["refused"] -= 1
+                    self._counts["waiting"] += 1
+                    self.admitted.append(page)
+
     def _become_page(self, url_id: int, link: Link, way: Way) -> int:
         """A sitemap or robots.txt that is linked like any page: its text has an id, now it gets a page."""
         if url_id in self._new_urls:
@@ -449,6 +467,10 @@ class Discovery:
         self._new_urls, self._new_sites = {}, {}
 
 
+_OUTSIDE = (
+    "SELECT p.id, p.site, u.text FROM page p JOIN url u ON u.id = p.id"
+    " WHERE p.id > ? AND p.state IS NULL AND p.reason = ? ORDER BY p.id LIMIT 1000"
+)
 _ROW = "SELECT id, site, state, reason, depth, hops, chain, priority, found_in, key, visit FROM page WHERE id = ?"
 
 
