@@ -112,6 +112,14 @@ class Bench:
         self._gzip = gzip
         self._log = place / "log"
         self._urls = place / "urls"
+        self._env = environment(place / "bytecode")
+
+    def warm_up(self) -> None:
+        """Lets Python compile what both use, so that the first run is like the others."""
+        weft_words, floor_words = self.words(self._place / "warm"), self._floor_words(1)
+        self._checked(cost_of([*weft_words, "--max-pages", "1"], self._log, self._env))
+        self._urls.write_text(self.web.seeds[0], encoding="utf-8")
+        self._checked(cost_of(floor_words, self._log, self._env))
 
     def words(self, folder: Path) -> list[str]:
         return [*self._weft, "crawl", *self.web.seeds, "-o", str(folder), *self.web.options, *self._options, "--quiet"]
@@ -119,7 +127,7 @@ class Bench:
     def weft(self) -> Measure:
         folder = self._place / "crawl"
         shutil.rmtree(folder, ignore_errors=True)
-        cost = self._checked(cost_of(self.words(folder), self._log))
+        cost = self._checked(cost_of(self.words(folder), self._log, self._env))
         with contextlib.closing(sqlite3.connect(f"{(folder / 'crawl.db').as_uri()}?mode=ro", uri=True)) as database:
             pages = database.execute(_PAGES).fetchone()[0]
             links = database.execute("SELECT value FROM counter WHERE name = 'links'").fetchone()[0]
@@ -132,13 +140,15 @@ class Bench:
     def floor(self, of: Measure, per_host: int) -> Measure:
         """The same URLs by the plain loop; ``of`` tells how many of them were pages."""
         self._log.write_bytes(b"")
-        words = [sys.executable, str(ROOT / "bench" / "floor.py"), str(self._urls), "--per-host", str(per_host)]
-        words += ["--gzip"] if self._gzip else []
-        words += ["--address", self.web.address] if self.web.address else []
-        cost = self._checked(cost_of(words, self._log))
+        cost = self._checked(cost_of(self._floor_words(per_host), self._log, self._env))
         found = json.loads(self._log.read_text(encoding="utf-8"))
         self._log.write_bytes(b"")
         return Measure(cost.cpu_s, cost.wall_s, cost.peak_b, of.pages, found["pages"], found["links"])
+
+    def _floor_words(self, per_host: int) -> list[str]:
+        words = [sys.executable, str(ROOT / "bench" / "floor.py"), str(self._urls), "--per-host", str(per_host)]
+        words += ["--gzip"] if self._gzip else []
+        return words + (["--address", self.web.address] if self.web.address else [])
 
     def _checked(self, cost: Cost) -> Cost:
         if cost.exit_code != 0:
@@ -151,7 +161,7 @@ class Bench:
         shutil.rmtree(folder, ignore_errors=True)
         words = [py_spy, "record", "--rate", str(RATE_HZ), "--format", "raw", "--output", str(raw)]
         words += ["--native"] if native else []
-        ended = subprocess.run([*words, "--", *self.words(folder)], env=environment(), capture_output=True, check=False)
+        ended = subprocess.run([*words, "--", *self.words(folder)], env=self._env, capture_output=True, check=False)
         if not raw.exists():
             sys.exit(f"py-spy failed: {ended.stderr.decode(errors='replace')[-1000:]}")
         stacks: Counter[str] = Counter()
@@ -245,6 +255,7 @@ def main(given: Sequence[str] | None = None) -> int:
     with site as web, tempfile.TemporaryDirectory(prefix="weft-bench-") as name:
         bench = Bench(web, command_of(args.weft), options, Path(name), args.gzip)
         say = _to_stderr if args.json else print
+        bench.warm_up()
         if args.profile:
             shares = report_profile(bench.profile(_py_spy(), args.native), say)
             found: dict[str, object] = {"web": web.name, "stages": shares}

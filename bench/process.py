@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import shlex
 import subprocess
 import sys
@@ -24,9 +23,16 @@ def use_source_tree() -> None:
             sys.path.insert(0, str(ROOT / folder))
 
 
-def environment() -> dict[str, str]:
-    """The environment for weft: this source tree, no proxy, plain output."""
+def environment(bytecode: Path | None = None) -> dict[str, str]:
+    """The environment for weft: this source tree, no proxy, plain output.
+
+    ``bytecode`` is a folder for compiled modules. An installed program has them; a source tree on a machine where
+    Python may not write them would be compiled again at every start, which is not what is measured.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.upper().endswith("_PROXY")}
+    if bytecode is not None:
+        kept.pop("PYTHONDONTWRITEBYTECODE", None)
+        kept["PYTHONPYCACHEPREFIX"] = str(bytecode)
     return {**kept, "PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1"}
 
 
@@ -35,11 +41,11 @@ def command_of(text: str | None) -> list[str]:
     return shlex.split(text) if text else list(WEFT)
 
 
-def start(words: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
+def start(words: Sequence[str], log: Path, env: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
     """A running command at the head of a process group of its own; what it says is appended to ``log``."""
     with log.open("ab") as file:
         return subprocess.Popen(
-            words, env=environment(), stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True
+            words, env=env or environment(), stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True
         )
 
 
@@ -52,17 +58,12 @@ class Cost(NamedTuple):
     peak_b: int  # the largest of its processes
 
 
-def cost_of(words: Sequence[str], log: Path) -> Cost:
+def cost_of(words: Sequence[str], log: Path, env: dict[str, str] | None = None) -> Cost:
     """Runs a command to its end. Start-up is in the figures: they begin before the interpreter does."""
     began = time.perf_counter()
-    child = start(words, log)
+    child = start(words, log, env)
     _, status, used = os.wait4(child.pid, 0)
     wall_s = time.perf_counter() - began
     child.returncode = os.waitstatus_to_exitcode(status)  # Popen must not wait for it again
     unit_b = 1 if sys.platform == "darwin" else 1024
     return Cost(child.returncode, used.ru_utime + used.ru_stime, wall_s, used.ru_maxrss * unit_b)
-
-
-def own_peak_b() -> int:
-    """The memory of this process: what a child's peak cannot be told below, since it begins as a copy of it."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

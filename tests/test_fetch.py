@@ -42,7 +42,7 @@ from weft.records import Failure, Fetched, Lease
 from weft.spec import CrawlSpec, Identity, Limits, Network, Politeness
 
 HERE = ("127.0.0.1",)
-QUICK = CrawlSpec(limits=Limits(timeout_s=2.0, connect_timeout_s=1.0))
+QUICK = CrawlSpec(limits=Limits(timeout_s=2.0, connect_timeout_s=1.0), politeness=Politeness(delay_s=0.0))
 
 
 def lease(url: str, **more: object) -> Lease:

@@ -33,7 +33,7 @@ HEAVY = (
 
 LOOP_MAY_KNOW = {
     "weft.loop": {"weft.frontier.sql": {"Settled"}, "weft.fetch.site": {"AskAgain", "Learnt"}},
-    "weft.conclude": {"weft.fetch.location": {"REDIRECTS", "location_of"}},
+    "weft.conclude": {"weft.fetch.location": {"REDIRECTS", "location_of"}, "weft.store.sql": {"iso_of_http_date"}},
 }
 """The value types that the loop builds or takes apart, and pure functions; it knows nothing else of the stations."""
 

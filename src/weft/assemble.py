@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from weft.fetch.sitemaps import Sitemap
 
 _PUBLIC_IP_PARALLEL = 16
+_DEATHS_ON_A_PAGE = 3
 _PRIMED_SEEDS = 64  # a few seeds: what they open does not depend on whose name resolves first
 _SHED_SHARE = 0.9  # of --max-memory: caches are given back before the bound is reached
 
@@ -242,13 +243,7 @@ def _begin(parts: Parts, seeds: list[Seed], seeded: bool, fatal: str | None, lim
     _recover_archive(parts)
     with database.transaction() as connection:
         connection.execute("DELETE FROM origin WHERE robots_cause IS NOT NULL")  # asked again by each run
-        if fatal is not None:
-            connection.execute(
-                "UPDATE page SET state = 'E', cause = ? WHERE state IN ('R', 'W')"
-                " AND id = (SELECT coalesce(page, id) FROM url WHERE text = ?)",
-                (Cause.BUG.value, fatal),
-            )
-            frontier.recount_states()
+        _leave_fatal_page_alone(parts, fatal)
         if last is not None and last[1] in (DONE.name, FAILED.name):
             frontier.retry_failed()
         if seeded:
@@ -265,6 +260,29 @@ def _begin(parts: Parts, seeds: list[Seed], seeded: bool, fatal: str | None, lim
     frontier.committed()
     assert run_id is not None
     return run_id
+
+
+def _leave_fatal_page_alone(parts: Parts, fatal: str | None) -> None:
+    """A page that takes the process down again and again is recorded and not asked any more.
+
+    A kill from outside may meet any page while it is parsed, so it takes several deaths in a row on the same one.
+    """
+    connection = parts.database.connection
+    before = _meta(parts.database, "suspect_page") or "0 "
+    deaths, _, url = before.partition(" ")
+    number = int(deaths) + 1 if fatal == url else 1
+    connection.execute("DELETE FROM meta WHERE name = 'suspect_page'")
+    if fatal is None:
+        return
+    if number < _DEATHS_ON_A_PAGE:
+        connection.execute("INSERT INTO meta VALUES('suspect_page', ?)", (f"{number} {fatal}",))
+        return
+    connection.execute(
+        "UPDATE page SET state = 'E', cause = ? WHERE state IN ('R', 'W')"
+        " AND id = (SELECT coalesce(page, id) FROM url WHERE text = ?)",
+        (Cause.BUG.value, fatal),
+    )
+    parts.frontier.recount_states()
 
 
 def _recover_archive(parts: Parts) -> None:

@@ -202,7 +202,7 @@ class Crawl:
             left_s = deadline - self.parts.clock.seconds()
             if left_s <= 0:
                 break
-            if not fetcher.finished:
+            if fetcher.running and not fetcher.finished:
                 self._wake.clear()
                 try:
                     async with asyncio.timeout(left_s):

@@ -20,8 +20,7 @@ class SitemapQueue:
         self._levels: dict[int, int] = {}  # of those under way
         self._new: list[tuple[int, int, str, int]] = []
         self._ended: list[tuple[str, str | None, int, int, int]] = []
-        self._known: dict[str, int] = {}
-        self._per_site: dict[int, int] = {}
+        self._known: dict[int, set[str]] = {}  # site -> its files
 
     def waiting(self) -> list[Lease]:
         """What an earlier run left to read."""
@@ -35,24 +34,23 @@ class SitemapQueue:
     def add(self, url: str, site: int, parent: int | None) -> Lease | None:
         """The lease for a sitemap that is new; None where it is known, too deep in indexes, or one too many."""
         level = 0 if parent is None else self._levels.get(parent, 0) + 1
-        if level > LEVELS or url in self._known:
+        known = self._known_of(site)
+        if level > LEVELS or len(known) >= FILES_A_SITE or url in known:
             return None
-        if self._db.execute(
-            "SELECT 1 FROM sitemap s JOIN url u ON u.id = s.url WHERE s.site = ? AND u.text = ?", (site, url)
-        ).fetchone():
-            return None
-        if site not in self._per_site:
-            self._per_site[site] = int(
-                self._db.execute("SELECT count(*) FROM sitemap WHERE site = ?", (site,)).fetchone()[0]
-            )
-        if self._per_site[site] >= FILES_A_SITE:
-            return None
-        self._per_site[site] += 1
-        number = self._known[url] = self._next
+        known.add(url)
+        number = self._next
         self._next += 1
         self._levels[number] = level
         self._new.append((number, site, url, level))
         return Lease(page=number, url=url, site=site, purpose=Purpose.SITEMAP)
+
+    def _known_of(self, site: int) -> set[str]:
+        """The files of a site, read once a tick: there are few of them, and an index may name each a thousand times."""
+        known = self._known.get(site)
+        if known is None:
+            rows = self._db.execute("SELECT u.text FROM sitemap s JOIN url u ON u.id = s.url WHERE s.site = ?", (site,))
+            known = self._known[site] = {text for (text,) in rows}
+        return known
 
     def end(self, lease: Lease, cause: str | None, entries: int) -> None:
         """The file was read, or could not be. Where it leads to may still be added until the next ``flush``."""
@@ -71,4 +69,3 @@ class SitemapQueue:
             self._levels.pop(number, None)
         self._new, self._ended = [], []
         self._known.clear()
-        self._per_site.clear()

@@ -27,7 +27,7 @@ from weft.parse.directives import (
 )
 from weft.parse.text import seen_text, visible_text
 from weft.records import Link, LinkKind, Parsed
-from weft.url import Resolver
+from weft.url import Resolver, is_plain_fragment
 
 __all__ = ["MAX_LINKS", "parse_page", "srcset_urls", "visible_text"]
 
@@ -41,7 +41,6 @@ _MAX_WALK_S = 3.0  # twenty thousand links take a fiftieth of that
 _MAX_TARGETS = 8_000_000  # characters that links may take from a long base, all together
 
 _WEB = ("http://", "https://")
-_CLICK = (b"click", b"Click", b"CLICK")  # of onclick, however it is written
 _LEFT_OUT = frozenset({"data", "blob", "about"})
 _SRCSET_URL = re.compile(r"[\s,]*([^\s]+)")
 _SRCSET_DESCRIPTORS = re.compile(r"(?:[^,(]++|\([^)]*+(?:\)|$))*+,?")
@@ -101,7 +100,6 @@ def parse_page(
             page.problems.append("too large a tree: parsing took too much memory")
             return page.parsed(media, encoding)
         page.text_left = len(body) + MAX_ANCHOR
-        page.may_have_code = any(spelling in body for spelling in _CLICK)
         page.problems.extend(filter(None, [tree.problem]))
         page.take_tree(tree.document)
     except Exception as error:  # the border to foreign code: what it cannot take is a fact about the page
@@ -115,7 +113,6 @@ class _Page:
     __slots__ = (
         *("url", "encoding", "agent", "max_links", "resolver", "base", "base_known"),
         *("links", "cut", "unresolved", "problems", "text_left", "deadline_s", "anchor"),
-        "may_have_code",
         *("title", "description", "language", "meta_language", "canonical", "directives"),
     )
 
@@ -139,7 +136,6 @@ class _Page:
         self.problems: list[str] = []
         self.text_left = 0  # anchors together cannot be longer than the document, unless links are nested to do harm
         self.deadline_s = 0.0
-        self.may_have_code = True
         self.anchor: Element | None = None  # the last link of the web
 
     def parsed(self, media: str, encoding: str | None) -> Parsed:
@@ -180,7 +176,7 @@ class _Page:
 
     def _walk(self, document: Document) -> bool:
         """Whether all was resolved with the right base; if not, that base is known now."""
-        has_code = self.may_have_code and document.select_one("[onclick]") is not None
+        has_code = document.select_one("[onclick]") is not None
         elements: Iterable[Element] = document.select(_TAGS_AND_CODE) if has_code else document.iter_elements(_TAGS)
         of_headers = len(self.links)
         links, resolve, max_links = self.links, self.resolver.resolve, self.max_links
@@ -197,7 +193,12 @@ class _Page:
                 count = len(links)
                 found = None
                 if reference is not None and count < max_links:
-                    found = meanings.get(reference) or resolve(reference)
+                    path, mark, fragment = reference.partition("#")
+                    found = meanings.get(path)
+                    if found is None or (mark and not is_plain_fragment(fragment)):
+                        found = resolve(reference)
+                    elif mark:
+                        found = (found[0], fragment)
                 if found is not None and found[0].startswith("http"):
                     if count & 31 == 31:
                         self._watch_time()

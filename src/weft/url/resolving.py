@@ -29,7 +29,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*(?=:)")
 _AUTHORITY = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.\-]*:)?[/\\]*(?:[^/\\?#]*@)?([^/\\?#@:]+)(?=[:/\\?#]|$)")
 _ASCII_DOMAIN = re.compile(r"[!\"$&'()*+,\-.0-9;=_`a-z{}~]+")
 _NUMBER = re.compile(r"\d+|0[xX][0-9A-Fa-f]*")
-_is_plain_fragment = re.compile(r"[!#-;=?-_a-~]*").fullmatch
+is_plain_fragment = re.compile(r"[!#-;=?-_a-~]*").fullmatch
 
 
 def parse(text: str) -> str | None:
@@ -65,7 +65,7 @@ class Resolver:
         if known is not _UNKNOWN:
             return known
         head, mark, fragment = ref.partition("#")
-        if mark and _is_plain_fragment(fragment):
+        if mark and is_plain_fragment(fragment):
             # What stands before "#" means the same with every fragment.
             if not head:
                 return (self._page, fragment) if self._page else None

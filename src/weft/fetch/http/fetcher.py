@@ -23,7 +23,7 @@ from weft.fetch.http.bounds import Rate, descriptor_budget
 from weft.fetch.http.causes import Progress, cause_of
 from weft.fetch.http.headers import RequestHeaders
 from weft.fetch.http.transfer import NO_LEASE, Terms, Transfer
-from weft.fetch.http.watch import EpollWatch, LoopWatch, Watch, copy_of
+from weft.fetch.http.watch import EpollWatch, LoopWatch, Watch, copy_of, silence
 from weft.fetch.resolve import AddressPolicy
 from weft.records import Failure, Fetched, Lease
 from weft.spec import CrawlSpec
@@ -34,6 +34,8 @@ Outcome = Fetched | Failure
 MAX_ADDRESSES_TRIED = 4
 DEAD_ADDRESS_S = 60.0
 MAX_DEAD_ADDRESSES = 10_000
+MAX_SILENCED = 10_000
+MAX_FICKLE = 10_000
 BUFFER_B = 65_536
 TAKEN_AT_ONCE = 8
 LARGE_B = 1 << 20
@@ -79,6 +81,7 @@ class Fetcher:
         self.policy = policy
         self.max_size_b = spec.limits.max_size_b
         self.proxied = spec.network.proxy is not None
+        self.http_version = pycurl.CURL_HTTP_VERSION_2TLS if spec.network.http2 else pycurl.CURL_HTTP_VERSION_1_1
         self.held_b = 0
         self.tight = False
         self._network = spec.network
@@ -104,6 +107,9 @@ class Fetcher:
         self._free: dict[bool, list[Transfer]] = {False: [], True: []}  # without and with a certificate
         self._dead: dict[str, float] = {}
         self._multiplexed: set[int] = set()  # sockets that speak HTTP/2
+        self._silenced: dict[int, None] = {}  # local ports of connections that were shut from this side
+        self._fickle: dict[str, None] = {}  # origins that lose connections they had kept
+        self._hurried = spec.politeness.delay_s == 0
         self._closed = False
         self._soon = False
         self._deadline_s: float | None = None
@@ -114,7 +120,7 @@ class Fetcher:
     async def __aenter__(self) -> Fetcher:
         self._loop = asyncio.get_running_loop()
         watch_kind = EpollWatch if self._use_epoll else LoopWatch
-        self._watch: Watch = watch_kind(self._loop, self._on_ready, self._is_spared)
+        self._watch: Watch = watch_kind(self._loop, self._on_ready, self._on_unasked)
         multi = self._multi = pycurl.CurlMulti()
         multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch.changed)
         multi.setopt(pycurl.M_TIMERFUNCTION, self._on_deadline_changed)
@@ -200,8 +206,6 @@ class Fetcher:
         curl.setopt(pycurl.BUFFERSIZE, BUFFER_B)
         curl.setopt(pycurl.PROXY, _proxy_that_resolves(network.proxy) if network.proxy else "")
         curl.setopt(pycurl.NOPROXY, "")
-        http2 = pycurl.CURL_HTTP_VERSION_2TLS if network.http2 else pycurl.CURL_HTTP_VERSION_1_1
-        curl.setopt(pycurl.HTTP_VERSION, http2)
         if certified:
             curl.setopt(pycurl.SSLCERT, network.cert)
             curl.setopt(pycurl.SSLKEY, network.cert)
@@ -218,12 +222,35 @@ class Fetcher:
         self._multiplexed.discard(fd)
         self._watch.fresh(fd)
 
-    def _is_spared(self, fd: int) -> bool:
-        """Whether bytes on a socket that libcurl does not listen to are no fault of the server's.
+    def _on_unasked(self, fd: int) -> None:
+        """Close a connection that talks while nobody asks, or that the server has left.
 
-        The streams of HTTP/2 are numbered, so nothing can be taken for the wrong answer, and it talks while idle.
+        Not one of HTTP/2: its streams are numbered, so nothing can be taken for the wrong answer, and it talks while
+        idle. Nor that of a paused transfer.
         """
-        return fd in self._multiplexed or any(other.curl.getinfo(pycurl.ACTIVESOCKET) == fd for other in self._paused)
+        if fd in self._multiplexed or any(other.curl.getinfo(pycurl.ACTIVESOCKET) == fd for other in self._paused):
+            return
+        self._silenced[silence(fd)] = None
+        if len(self._silenced) > MAX_SILENCED:
+            del self._silenced[next(iter(self._silenced))]
+
+    def may_send(self, transfer: Transfer, local_port: int) -> bool:
+        """Whether a request may go out now on the connection from this port.
+
+        libcurl sends a request again by itself where a connection that was used before is lost. That is right where
+        the connection was shut from this side; else the server may have read it, and when it is asked again is not
+        for libcurl to say. From then on each request to that origin has a connection of its own, in HTTP/1.1: a
+        server may also lose HTTP/2 connections because it cannot serve something over them.
+        """
+        if self._silenced.pop(local_port, True) is None:
+            return True
+        transfer.sendings += 1
+        if transfer.sendings == 1:
+            return True
+        self._fickle[origin_of(transfer.lease.url)] = None
+        if len(self._fickle) > MAX_FICKLE:
+            del self._fickle[next(iter(self._fickle))]
+        return False
 
     def account(self, size_b: int) -> None:
         """Note bytes taken in; past the rate or the memory for bodies, transfers have to wait."""
@@ -368,15 +395,21 @@ class Fetcher:
                 transfer.ip,
                 int(connect_s * 1000) or 1,
                 int(left_s * 1000) or 1,
+                bool(self._fickle) and origin_of(url) in self._fickle,
             )
         )
         self._multi.add_handle(transfer.curl)
         transfer.added = True
 
     def _tries_again(self, transfer: Transfer, code: int, message: str) -> bool:
-        """Whether the transfer goes on: at the next address, or once more to learn what the server wishes for."""
+        """Whether the transfer goes on: at the next address, on a new connection, or to learn what a server wishes."""
         if transfer.head or self._loop.time() >= transfer.deadline_s:
             return False
+        if code == pycurl.E_ABORTED_BY_CALLBACK and transfer.sendings > 1:
+            # No page is lost to a server that closes its connections without a word. With a delay between requests
+            # the closing is seen in time, and a second request at once would break that delay.
+            renewed, transfer.renewed = transfer.renewed, True
+            return self._hurried and not renewed and self._relaunch(transfer)
         unconnected = code == pycurl.E_COULDNT_CONNECT or (
             code == pycurl.E_OPERATION_TIMEDOUT
             and transfer.curl.getinfo(pycurl.CONNECT_TIME_T) == 0
@@ -472,6 +505,8 @@ class Fetcher:
             return Cause.ADDRESS_REFUSED, transfer.refusal
         if code == pycurl.E_COULDNT_CONNECT and transfer.trouble:
             return Cause.CONNECT_FAILED, transfer.trouble
+        if code == pycurl.E_ABORTED_BY_CALLBACK and transfer.sendings > 1:
+            return Cause.CONNECTION_LOST, "a connection that was used before closed without an answer"
         if transfer.probing and transfer.saw_certificate_wish and not transfer.head:
             return Cause.TLS_CLIENT_CERTIFICATE, message
         return cause_of(code, message, progress), message

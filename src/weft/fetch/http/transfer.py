@@ -25,6 +25,7 @@ class Terms(NamedTuple):
     address: str
     connect_ms: int
     whole_ms: int
+    alone: bool  # on a connection of its own, in HTTP/1.1
 
 
 class Transfer:
@@ -42,6 +43,8 @@ class Transfer:
         self.refusal = ""  # why the last address was not connected to
         self.trouble = ""  # what this machine lacked
         self.addresses: tuple[str, ...] = ()
+        self.sendings = 0  # how often libcurl has sent the request
+        self.renewed = False  # begun once more, on a new connection
         self.started_ms = 0
         self.deadline_s = 0.0
         self._opened: socket.socket | None = None
@@ -55,12 +58,14 @@ class Transfer:
         self.curl.setopt(pycurl.HEADERFUNCTION, self.head.append)
         self.curl.setopt(pycurl.OPENSOCKETFUNCTION, self._open_socket)
         self.curl.setopt(pycurl.SOCKOPTFUNCTION, self._socket_opened)
+        self.curl.setopt(pycurl.PREREQFUNCTION, self._before_sending)
 
     def begin(self, lease: Lease, addresses: tuple[str, ...]) -> None:
         """Make ready for a lease; raises ``pycurl.error`` for what libcurl does not take."""
         self.lease = lease
         self._host = host_of(lease.url)
         self.addresses = addresses
+        self.renewed = False
         self.curl.setopt(pycurl.URL, lease.url)
         # libcurl writes %2e as %2E in the URL's path; what was found is asked. A proxy needs the whole URL.
         whole = self._fetcher.proxied and lease.url.startswith("http:")
@@ -82,6 +87,9 @@ class Transfer:
             curl.setopt(pycurl.CONNECT_TO, [f"::{shown}:"])
         curl.setopt(pycurl.CONNECTTIMEOUT_MS, terms.connect_ms)
         curl.setopt(pycurl.TIMEOUT_MS, terms.whole_ms)
+        curl.setopt(pycurl.FRESH_CONNECT, terms.alone)
+        curl.setopt(pycurl.FORBID_REUSE, terms.alone)
+        curl.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1 if terms.alone else self._fetcher.http_version)
         self._terms = terms
 
     def listen(self, on: bool) -> None:
@@ -101,6 +109,7 @@ class Transfer:
         self.held_b = 0
         self.cut = False
         self.refusal = self.trouble = ""
+        self.sendings = 0
 
     @property
     def ip(self) -> str:
@@ -168,6 +177,10 @@ class Transfer:
             self._opened = None
         self._fetcher.socket_opened(fd)
         return int(pycurl.SOCKOPT_OK)
+
+    def _before_sending(self, ip: str, local_ip: str, port: int, local_port: int) -> int:
+        may_send = self._fetcher.may_send(self, local_port)
+        return int(pycurl.PREREQFUNC_OK if may_send else pycurl.PREREQFUNC_ABORT)
 
     def _overhear(self, kind: int, text: bytes) -> None:
         if kind == pycurl.INFOTYPE_TEXT and b"Request CERT" in text:

@@ -33,13 +33,13 @@ class EpollWatch:
 
     libcurl lets go of a socket after each answer and takes it up again for the next request: leaving it in the set
     saves two system calls a request. It also shows what libcurl does not look for: a server that closes an idle
-    connection, or sends bytes that nobody asked for, which would be taken for the next answer. See ``silence``.
+    connection, or sends bytes that nobody asked for, which would be taken for the next answer: ``talks_unasked``.
     """
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, wake: Callable[[], None], is_spared: Callable[[int], bool]
+        self, loop: asyncio.AbstractEventLoop, wake: Callable[[], None], talks_unasked: Callable[[int], None]
     ) -> None:
-        self._is_spared = is_spared
+        self._talks_unasked = talks_unasked
         self._epoll = select.epoll()
         self._masks: dict[int, int] = {}
         self._idle: set[int] = set()
@@ -90,17 +90,16 @@ class EpollWatch:
         self._masks.pop(fd, None)
         with contextlib.suppress(OSError):
             self._epoll.unregister(fd)
-        if not self._is_spared(fd):
-            silence(fd)
+        self._talks_unasked(fd)
 
 
 class LoopWatch:
     """A reader and a writer of the event loop for each socket, where there is no epoll."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, wake: Callable[[], None], is_spared: Callable[[int], bool]
+        self, loop: asyncio.AbstractEventLoop, wake: Callable[[], None], talks_unasked: Callable[[int], None]
     ) -> None:
-        self._is_spared = is_spared
+        self._talks_unasked = talks_unasked
         self._loop = loop
         self._wake = wake
         self._masks: dict[int, int] = {}
@@ -146,25 +145,29 @@ class LoopWatch:
     def _note(self, fd: int, mask: int) -> None:
         if fd in self._idle:
             self.fresh(fd)
-            if mask == pycurl.CSELECT_IN and not self._is_spared(fd):
-                silence(fd)
+            if mask == pycurl.CSELECT_IN:
+                self._talks_unasked(fd)
             return
         self._ready[fd] = self._ready.get(fd, 0) | mask
         self._wake()
 
 
-def silence(fd: int) -> None:
-    """Make sure that libcurl cannot use an idle connection again.
+def silence(fd: int) -> int:
+    """Make sure that libcurl cannot use an idle connection again; its local port, 0 where it is no connection.
 
     The bytes that wait in it are thrown away and both directions shut, so that the next request on it fails before
-    anything is read, and libcurl sends it over a new connection by itself.
+    anything is sent or read, and libcurl sends it over a new connection by itself.
     """
+    port = 0
     with contextlib.suppress(OSError), copy_of(fd) as copy:  # closed already, or no socket: libcurl wakes itself by one
         copy.setblocking(False)
+        if copy.family in (socket.AF_INET, socket.AF_INET6):
+            port = copy.getsockname()[1]
         copy.shutdown(socket.SHUT_RDWR)
         for _ in range(64):
             if not copy.recv(65_536):
                 break
+    return port
 
 
 def copy_of(fd: int) -> socket.socket:
