@@ -48,7 +48,9 @@ class Crawled:
         return [link.target for link in self.links if link.source == source]
 
 
-def crawl(folder: Path, seeds: Sequence[str], *options: str, limit_s: float = 60.0, read_links: bool = False) -> Crawled:
+def crawl(
+    folder: Path, seeds: Sequence[str], *options: str, limit_s: float = 60.0, read_links: bool = False
+) -> Crawled:
     """One crawl by the command line, ended by itself; all it knows is read back."""
     place = folder / "crawl"
     environment = {name: value for name, value in os.environ.items() if not name.upper().endswith("_PROXY")}
@@ -57,9 +59,14 @@ def crawl(folder: Path, seeds: Sequence[str], *options: str, limit_s: float = 60
     began = time.monotonic()
     with (folder / "stderr").open("w+b") as noise:
         process = subprocess.Popen(
-            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=noise, stderr=noise,
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=noise,
+            stderr=noise,
             start_new_session=True,
-        )  # fmt: skip
+        )
         try:
             code, peak_b = _wait(process, began + limit_s)
         except TimeoutError:
@@ -106,9 +113,7 @@ def at_host(site: Site, *hosts: str) -> tuple[str, ...]:
 
 def kinds_of(group: str, *left_out: str) -> list[str]:
     """The kinds of a group that misbehave at one path of a site."""
-    return [
-        kind for kind, e in MISBEHAVIOURS.items() if e.group == group and not e.listener and kind not in left_out
-    ]  # fmt: skip
+    return [kind for kind, e in MISBEHAVIOURS.items() if e.group == group and not e.listener and kind not in left_out]
 
 
 def lay_out(site: Site, places: Iterable[str], *, host: str = HOST, neighbours: bool = False) -> None:
@@ -179,13 +184,18 @@ def assert_healthy(crawled: Crawled, *sites: Site, host: str = HOST, code: int =
     """
     assert crawled.code == code, (crawled.code, crawled.stderr)
     assert crawled.status.state == "done" and crawled.status.waiting == 0, crawled.status
-    bugs = [(page.url[:200], crawled.details.get(page.url)) for page in crawled.pages.values() if page.error == Cause.BUG]
+    bugs = [
+        (page.url[:200], crawled.details.get(page.url)) for page in crawled.pages.values() if page.error == Cause.BUG
+    ]
     assert not bugs and crawled.status.bugs == 0, bugs
     poisoned = [page.url for page in crawled.pages.values() if POISON in (page.title or "")]
     assert not poisoned, f"stray answers were stored for {poisoned}"
     for path in ("/", *GOOD):
         page = crawled.page(sites[0].at(path, host))
-        assert (page.state, page.status, page.title, page.truncated) == ("C", 200, path, False), page
+        assert (page.state, page.status, page.title, page.truncated) == ("C", 200, path, False), (
+            page,
+            crawled.details.get(page.url),
+        )
         assert sites[0].asked(path, host) == 1, (path, sites[0].asked(path, host))
     for site in sites:
         assert_clean(site)

@@ -232,7 +232,7 @@ links_trap("maze-uuid", lambda path: [
 ])  # fmt: skip
 
 
-@_trap("listing-endless")
+@_trap("listing-endless", most=5_600)
 def _(request: Request, _host: str) -> Response:
     """A list that never ends, and ten new articles on each of its pages."""
     if "/item/" in request.path:

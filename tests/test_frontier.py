@@ -144,7 +144,9 @@ class FrontierMachine(RuleBasedStateMachine):
         key = data.draw(st.sampled_from(sorted(self.held)))
         lease = self.held.pop(key)
         self.sql.freed(lease)
-        self.model._clock(site_of(lease.url)).running -= 1
+        clock = self.model._clock(site_of(lease.url))
+        clock.running -= 1
+        clock.next_at = max(clock.next_at, self.time.now + DELAY_S)
         self.concluded.append((key, lease, state, links if state == "C" else []))
 
     @rule()

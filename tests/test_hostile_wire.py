@@ -107,9 +107,22 @@ def _lengths() -> None:
     more("length_one_short", lambda b: _head(f"Content-Length: {len(b) - 1}") + b + _poison(), ANSWER)
     more("length_one_long", lambda b: _head(f"Content-Length: {len(b) + 1}") + b, CUT, end="close")
     more("length_three_equal", lambda b: _head(*[f"Content-Length: {len(b)}"] * 3) + b + _poison(), ANSWER)
-    more("length_zero_and_chunks", lambda b: _head("Content-Length: 0", "Transfer-Encoding: chunked") + _chunks(b) + LAST + _poison(), ANSWER, BAD)  # fmt: skip
-    more("http10_kept", lambda b: _head("Connection: keep-alive", f"Content-Length: {len(b)}", version="HTTP/1.0") + b, ANSWER)  # fmt: skip
-    more("http10_kept_poison", lambda b: _head("Connection: keep-alive", f"Content-Length: {len(b)}", version="HTTP/1.0") + b + _poison(), ANSWER)  # fmt: skip
+    more(
+        "length_zero_and_chunks",
+        lambda b: _head("Content-Length: 0", "Transfer-Encoding: chunked") + _chunks(b) + LAST + _poison(),
+        ANSWER,
+        BAD,
+    )
+    more(
+        "http10_kept",
+        lambda b: _head("Connection: keep-alive", f"Content-Length: {len(b)}", version="HTTP/1.0") + b,
+        ANSWER,
+    )
+    more(
+        "http10_kept_poison",
+        lambda b: _head("Connection: keep-alive", f"Content-Length: {len(b)}", version="HTTP/1.0") + b + _poison(),
+        ANSWER,
+    )
     more("no_length_closed", lambda b: b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + b, ANSWER, end="close")
     more("no_length_reset", lambda b: b"HTTP/1.0 200 OK\r\n\r\n" + b[:50], CUT, "CONNECTION_LOST", end="reset")
 
@@ -117,14 +130,44 @@ def _lengths() -> None:
 def _transfer_encodings() -> None:
     more("te_folded", lambda b: _head("Transfer-Encoding:\r\n chunked") + _chunks(b) + LAST + _poison(), ANSWER, BAD)
     more("te_twice", lambda b: _head(*["Transfer-Encoding: chunked"] * 2) + _chunks(b) + LAST + _poison(), ANSWER, BAD)
-    more("te_listed_twice", lambda b: _head("Transfer-Encoding: chunked, chunked") + _chunks(b) + LAST + _poison(), ANSWER, BAD)  # fmt: skip
-    more("te_blank_before_colon", lambda b: _head("Transfer-Encoding : chunked", f"Content-Length: {len(b)}") + b + _poison(), ANSWER, BAD)  # fmt: skip
-    more("te_like_chunked", lambda b: _head("Transfer-Encoding: xchunked", f"Content-Length: {len(b)}") + b + _poison(), ANSWER, BAD)  # fmt: skip
-    more("te_vertical_tab", lambda b: _head("Transfer-Encoding: \x0bchunked", f"Content-Length: {len(b)}") + b + _poison(), ANSWER, BAD)  # fmt: skip
-    more("te_quoted", lambda b: _head('Transfer-Encoding: "chunked"', f"Content-Length: {len(b)}") + b + _poison(), ANSWER, BAD)  # fmt: skip
+    more(
+        "te_listed_twice",
+        lambda b: _head("Transfer-Encoding: chunked, chunked") + _chunks(b) + LAST + _poison(),
+        ANSWER,
+        BAD,
+    )
+    more(
+        "te_blank_before_colon",
+        lambda b: _head("Transfer-Encoding : chunked", f"Content-Length: {len(b)}") + b + _poison(),
+        ANSWER,
+        BAD,
+    )
+    more(
+        "te_like_chunked",
+        lambda b: _head("Transfer-Encoding: xchunked", f"Content-Length: {len(b)}") + b + _poison(),
+        ANSWER,
+        BAD,
+    )
+    more(
+        "te_vertical_tab",
+        lambda b: _head("Transfer-Encoding: \x0bchunked", f"Content-Length: {len(b)}") + b + _poison(),
+        ANSWER,
+        BAD,
+    )
+    more(
+        "te_quoted",
+        lambda b: _head('Transfer-Encoding: "chunked"', f"Content-Length: {len(b)}") + b + _poison(),
+        ANSWER,
+        BAD,
+    )
     more("te_tab", lambda b: _head("Transfer-Encoding:\tchunked") + _chunks(b) + LAST + _poison(), ANSWER)
     more("te_upper_case", lambda b: _head("TRANSFER-ENCODING: CHUNKED") + _chunks(b) + LAST + _poison(), ANSWER)
-    more("te_identity", lambda b: _head("Transfer-Encoding: identity", f"Content-Length: {len(b)}") + b, ANSWER, end="close")  # fmt: skip
+    more(
+        "te_identity",
+        lambda b: _head("Transfer-Encoding: identity", f"Content-Length: {len(b)}") + b,
+        ANSWER,
+        end="close",
+    )
     more("te_deflate", lambda b: _head("Transfer-Encoding: deflate") + b, ANSWER, BAD, end="close")
 
 
@@ -141,10 +184,27 @@ def _chunk_forms() -> None:
     more("chunk_last_only", lambda b: CHUNKED + LAST + _poison(), ANSWER)
     more("chunk_last_unfinished", lambda b: CHUNKED + _chunks(b) + b"0\r\n", CUT, ANSWER, end="close")
     more("chunk_last_bare", lambda b: CHUNKED + _chunks(b) + b"0", CUT, end="close")
-    more("chunk_gzip", lambda b: _head("Transfer-Encoding: chunked", "Content-Encoding: gzip") + _chunks(gzip.compress(b)) + LAST, ANSWER)  # fmt: skip
+    more(
+        "chunk_gzip",
+        lambda b: _head("Transfer-Encoding: chunked", "Content-Encoding: gzip") + _chunks(gzip.compress(b)) + LAST,
+        ANSWER,
+    )
     more("trailer_cut", lambda b: CHUNKED + _chunks(b) + b"0\r\nX-A: b\r\n", CUT, ANSWER, end="close")
-    more("trailer_status_line", lambda b: CHUNKED + _chunks(b) + b"0\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcde", BAD, ANSWER)  # fmt: skip
-    more("trailer_changes_nothing", lambda b: CHUNKED + _chunks(b) + b"0\r\nLocation: /stolen\r\nContent-Type: image/png\r\nX-Robots-Tag: nofollow\r\n\r\n", ANSWER)  # fmt: skip
+    more(
+        "trailer_status_line",
+        lambda b: CHUNKED + _chunks(b) + b"0\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcde",
+        BAD,
+        ANSWER,
+    )
+    more(
+        "trailer_changes_nothing",
+        lambda b: (
+            CHUNKED
+            + _chunks(b)
+            + b"0\r\nLocation: /stolen\r\nContent-Type: image/png\r\nX-Robots-Tag: nofollow\r\n\r\n"
+        ),
+        ANSWER,
+    )
 
 
 def _interim_answers() -> None:
@@ -176,12 +236,29 @@ def _first_lines_and_headers() -> None:
     more("utf16_head", lambda b: _sized(b).decode("latin-1").encode("utf-16"), BAD, end="close")
     more("name_nul", lambda b: _sized(b, "X\0Y: 1"), BAD, ANSWER)
     more("name_8_bit", lambda b: _sized(b, "X-\xe9: 1"), ANSWER)
-    more("blank_line_folded", lambda b: b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n \r\n\r\n%s" % (len(b), b), ANSWER, BAD)  # fmt: skip
+    more(
+        "blank_line_folded",
+        lambda b: b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n \r\n\r\n%s" % (len(b), b),
+        ANSWER,
+        BAD,
+    )
     more("upgrade_offered", lambda b: _sized(b, "Upgrade: h2c", "Connection: Upgrade"), ANSWER)
     more("no_keep_alive", lambda b: _sized(b, "Keep-Alive: timeout=0, max=0", "Connection: keep-alive"), ANSWER)
-    more("other_services", lambda b: _sized(b, 'Alt-Svc: h2="127.0.0.1:1"; ma=9999', "Strict-Transport-Security: max-age=9999"), ANSWER)  # fmt: skip
-    more("content_location", lambda b: _sized(b, "Content-Location: /stolen", "Content-Base: http://stolen.test/"), ANSWER)  # fmt: skip
-    more("chunked_204", lambda b: _head("Transfer-Encoding: chunked", status="204 None") + _chunks(b) + LAST + _poison(), ANSWER)  # fmt: skip
+    more(
+        "other_services",
+        lambda b: _sized(b, 'Alt-Svc: h2="127.0.0.1:1"; ma=9999', "Strict-Transport-Security: max-age=9999"),
+        ANSWER,
+    )
+    more(
+        "content_location",
+        lambda b: _sized(b, "Content-Location: /stolen", "Content-Base: http://stolen.test/"),
+        ANSWER,
+    )
+    more(
+        "chunked_204",
+        lambda b: _head("Transfer-Encoding: chunked", status="204 None") + _chunks(b) + LAST + _poison(),
+        ANSWER,
+    )
     more("length_304", lambda b: _head("Content-Length: 50", status="304 Not Modified"), ANSWER)
 
 
@@ -371,9 +448,12 @@ def listeners(authority: Authority, no_leaks: None) -> Iterator[Callable[..., Si
 
 
 def test_broken_listeners_and_broken_tls(
-    tmp_path: Path, site: Site, authority: Authority, listeners: Callable[..., Site],
+    tmp_path: Path,
+    site: Site,
+    authority: Authority,
+    listeners: Callable[..., Site],
     tls_site: Callable[[str, str], Site],
-) -> None:  # fmt: skip
+) -> None:
     """Whole servers that are broken: each seed has its cause, the good one its pages, and no answer is borrowed."""
     wanted: dict[str, tuple[str, ...]] = {}
     options: list[str] = ["--ca", str(authority.certificate)]

@@ -145,6 +145,7 @@ class Crawl:
                 self._conclude(lease, Failure(Cause.DNS_FAILED, "the address was lost before it was used"))
             case _:
                 self.parts.fetcher.start(lease, addresses)
+                self.parts.frontier.started(lease)
 
     def _resolve(self, site: Site) -> None:
         def resolved(_host: str, _outcome: tuple[str, ...] | Failure) -> None:
@@ -171,6 +172,8 @@ class Crawl:
             return None
         if self._limits.max_pages is not None and self.parts.store.totals["pages"] >= self._limits.max_pages:
             return MAX_PAGES
+        if frontier.schedule.has_ready:  # what the last tick admitted is still to be taken
+            return None
         if frontier.rests_long(self.parts.spec.politeness.max_wait_s) is not None:
             return WAITING
         if frontier.wait_s() is not None or frontier.has_work():
@@ -220,7 +223,7 @@ class Crawl:
     def _conclude(self, lease: Lease, answer: Fetched | Failure) -> None:
         """One answer, to everything the tick has to store. A bug met on one hostile page is a record, not the end."""
         frontier, parts = self.parts.frontier, self.parts
-        frontier.freed(lease)
+        frontier.freed(lease, answer.response_ms / 1000)
         visit_id = parts.store.next_visit()
         try:
             match answer:

@@ -14,7 +14,7 @@ import msgspec
 
 from weft.assemble import Parts, open_crawl, run_crawl
 from weft.db import explain, open_writer
-from weft.errors import FolderError, SpecError
+from weft.errors import FolderError, SpecError, StoreError
 from weft.folder import Folder
 from weft.loop import Crawl, Observer, StopReason
 from weft.options import differences, read_spec, seeds_differ, write_spec
@@ -54,10 +54,18 @@ def plan_crawl(spec: CrawlSpec, output: str | None, *, fresh: bool, warn: Warn) 
 
 def plan_resume(spec: CrawlSpec, folder: Folder, warn: Warn) -> Plan:
     """The crawl of a folder with the limits given now."""
+    _make_ready(folder)
     old = read_spec(folder.spec)
     seeds = [] if folder.db.is_file() and _is_seeded(folder) else read_seeds(spec.seeds, warn)
     write_spec(folder.spec, spec)
     return Plan(spec, folder, seeds, limits_changed=_limits_changed(old, spec))
+
+
+def _make_ready(folder: Folder) -> None:
+    """Before anything is written into a folder that holds a crawl: it is not in use, can be written, and is whole."""
+    if folder.is_running():
+        raise FolderError(f"a crawl is running in {folder.path}: stop it with `weft stop {folder.path}`")
+    folder.make()
 
 
 def _go_on(spec: CrawlSpec, folder: Folder, seeds: Sequence[Seed]) -> Plan:
@@ -72,6 +80,7 @@ def _go_on(spec: CrawlSpec, folder: Folder, seeds: Sequence[Seed]) -> Plan:
         )
     if not spec.seeds:
         spec = msgspec.structs.replace(spec, seeds=old.seeds)
+    _make_ready(folder)
     write_spec(folder.spec, spec)
     return Plan(spec, folder, seeds, limits_changed=_limits_changed(old, spec))
 
@@ -114,7 +123,10 @@ def run_plan(plan: Plan, observers: list[Observer], began: Callable[[Crawl], Non
     # what is loaded now stays; pages make no cycles worth looking for every few hundred objects
     gc.freeze()
     gc.set_threshold(100_000, 20, 100)
-    return asyncio.run(main())
+    try:
+        return asyncio.run(main())
+    except sqlite3.Error as error:  # read between the ticks, where no transaction explains it
+        raise StoreError(explain(error, plan.folder.db)) from error
 
 
 def add_to_stopped(folder: Folder, seeds: Sequence[Seed]) -> int:

@@ -159,6 +159,10 @@ class Schedule:
                 return site
         return None
 
+    @property
+    def has_ready(self) -> bool:
+        return bool(self._ready)
+
     def next_at(self) -> float | None:
         """When the next resting site may be asked; None if none rests."""
         return self._sleeping[0][0] if self._sleeping else None

@@ -26,6 +26,7 @@ AddressOf = Callable[[str], tuple[str, ...] | Failure | None]
 HEAD_SIZE = 128
 HEADS_IN_ALL = 60_000
 _REFUSALS_A_TAKE = 2_000
+_READ_BY_SERVER_S = 0.25  # a request that was sent has been read after this, even by a busy server
 COUNTERS = ("known", "refused", "waiting", "running", "completed", "errors", "hosts")
 
 
@@ -406,16 +407,26 @@ class SqlFrontier:
 
     # ---- settle ----------------------------------------------------------------------------------------------
 
-    def freed(self, lease: Lease) -> None:
-        """The request is over: its slots are free at once, before its tick."""
+    def started(self, lease: Lease) -> None:
+        """The request goes out now: the delay counts from here, not from when the lease was given."""
+        site = self.schedule.sites[lease.site]
+        site.next_at = max(site.next_at, self._clock.seconds() + site.delay_s)
+
+    def freed(self, lease: Lease, response_s: float = 0.0) -> None:
+        """The request is over: its slots are free at once, before its tick.
+
+        When exactly the server read it is not known, only that it was before it answered; so the delay counts from
+        the end of a quick answer, and for a slow one from a good moment after it was sent.
+        """
         now = self._clock.seconds()
         site = self.schedule.sites[lease.site]
         site.running -= 1
-        ip = (
-            self.hands[lease.page].ip
-            if lease.purpose is Purpose.PAGE
-            else self._errand_ips.pop((lease.purpose, lease.url), "")
-        )
+        if site.delay_s:
+            site.next_at = max(site.next_at, now - max(0.0, response_s - _READ_BY_SERVER_S) + site.delay_s)
+        if lease.purpose is Purpose.PAGE:
+            ip = self.hands[lease.page].ip
+        else:
+            ip = self._errand_ips.pop((lease.purpose, lease.url), "")
         self.schedule.leave(ip, now)
         self.schedule.place(site, now)
 

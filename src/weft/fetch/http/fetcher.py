@@ -395,7 +395,7 @@ class Fetcher:
                 transfer.ip,
                 int(connect_s * 1000) or 1,
                 int(left_s * 1000) or 1,
-                bool(self._fickle) and origin_of(url) in self._fickle,
+                transfer.renewed or (bool(self._fickle) and origin_of(url) in self._fickle),
             )
         )
         self._multi.add_handle(transfer.curl)
@@ -405,11 +405,9 @@ class Fetcher:
         """Whether the transfer goes on: at the next address, on a new connection, or to learn what a server wishes."""
         if transfer.head or self._loop.time() >= transfer.deadline_s:
             return False
-        if code == pycurl.E_ABORTED_BY_CALLBACK and transfer.sendings > 1:
-            # No page is lost to a server that closes its connections without a word. With a delay between requests
-            # the closing is seen in time, and a second request at once would break that delay.
-            renewed, transfer.renewed = transfer.renewed, True
-            return self._hurried and not renewed and self._relaunch(transfer)
+        if not transfer.renewed and self._is_unsent(transfer, code):
+            transfer.renewed = True
+            return self._relaunch(transfer)
         unconnected = code == pycurl.E_COULDNT_CONNECT or (
             code == pycurl.E_OPERATION_TIMEDOUT
             and transfer.curl.getinfo(pycurl.CONNECT_TIME_T) == 0
@@ -424,6 +422,19 @@ class Fetcher:
             transfer.listen(True)  # TLS 1.2 has no word of its own for "no certificate given"
             return self._relaunch(transfer)
         return False
+
+    def _is_unsent(self, transfer: Transfer, code: int) -> bool:
+        """Whether a request was lost with the connections that were kept, and may go out on a new one at once.
+
+        It may where it could not be sent: all of these were shut, from this side or from the other. Where the server
+        closes one without a word while the request is on its way, it may if there is no delay between requests that
+        this would break; with one, the closing is seen in time.
+        """
+        if code == pycurl.E_ABORTED_BY_CALLBACK:
+            return transfer.sendings > 1 and self._hurried
+        return code == pycurl.E_SEND_ERROR or (
+            transfer.sendings == 0 and code in (pycurl.E_RECV_ERROR, pycurl.E_GOT_NOTHING)
+        )
 
     def _relaunch(self, transfer: Transfer) -> bool:
         self._multi.remove_handle(transfer.curl)

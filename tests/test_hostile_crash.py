@@ -1,0 +1,466 @@
+"""Kills, signals, full and read-only disks, few descriptors, double starts, dying servers: nothing lost, nothing doubled (T8, E4)."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from conftest import Weft
+from web import NameServer, Request, Response, Site, html_page
+
+from weft.derive.read import StoredCrawl
+
+QUICK = ("--delay", "0", "--per-host", "4", "--sitemaps", "no", "--quiet")
+
+
+def tree(site: Site, pages: int = 60, delay_s: float = 0.0) -> set[str]:
+    """A site whose every page links to the three behind it; the paths of all."""
+    paths = ["/"] + [f"/p{n}" for n in range(1, pages)]
+    for number, path in enumerate(paths):
+        site.page(path, [paths[n] for n in range(3 * number + 1, min(3 * number + 4, pages))], delay_s=delay_s)
+    return set(paths)
+
+
+def stored(folder: Path) -> dict[str, tuple[str | None, int | None]]:
+    with StoredCrawl(folder) as crawl:
+        return {page.url: (page.state, page.status) for page in crawl.pages()}
+
+
+def assert_whole(weft: Weft, site: Site, paths: set[str], name: str = "out") -> None:
+    """Every page is there once, in the database and in the archive, and the folder is consistent."""
+    pages = stored(weft.folder / name)
+    assert pages == {site.at(path): ("C", 200) for path in paths}
+    check = weft("check", name)
+    assert check.code == 0, check.stdout + check.stderr
+
+
+def wait_for(site: Site, requests: int, limit_s: float = 20.0) -> None:
+    deadline = time.monotonic() + limit_s
+    while len(site.requests) < requests:
+        assert time.monotonic() < deadline, f"only {len(site.requests)} of {requests} requests came"
+        time.sleep(0.005)
+
+
+def finish(process: subprocess.Popen[bytes], limit_s: float = 30.0) -> tuple[int, str]:
+    _, stderr = process.communicate(timeout=limit_s)
+    return process.returncode, stderr.decode(errors="replace")
+
+
+# --- signals
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
+def test_signal_stops_cleanly(site: Site, weft: Weft, name: str) -> None:
+    """Issue 3, 2: one signal ends the run within the grace time, exit 3; what was fetched is stored, the rest comes with a resume."""
+    paths = tree(site, 40, delay_s=0.05)
+    process = weft.start("crawl", site.url, "-o", "out", *QUICK)
+    wait_for(site, 12)
+    process.send_signal(getattr(signal, name))
+    code, stderr = finish(process)
+    assert code == 3 and "Traceback" not in stderr, (code, stderr)
+    asked = Counter(site.paths())
+    kept = stored(weft.folder / "out")
+    assert {site.at(path) for path in asked if path != "/robots.txt"} == set(kept)
+    assert 0 < len(kept) < len(paths)
+    status = weft("status", "out", "--json").stdout.replace(" ", "")
+    assert '"state":"stopped"' in status and '"stop_reason":"stopped"' in status and '"running":0' in status, status
+    assert weft("resume", "out", "--quiet").code == 0
+    assert_whole(weft, site, paths)
+    assert max(Counter(path for path in site.paths() if path != "/robots.txt").values()) == 1
+
+
+def test_second_signal_ends_at_once(site: Site, weft: Weft) -> None:
+    """Issue 3, 2: twice means now, even while an answer is awaited; that page is asked again by the resume."""
+    site.page("/", ["/slow", "/a"])
+    site.page("/a")
+    site.page("/slow", delay_s=8.0)
+    process = weft.start("crawl", site.url, "-o", "out", *QUICK, "--timeout", "20s")
+    wait_for(site, 4)
+    time.sleep(0.3)
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    assert process.poll() is None  # it waits for the slow page
+    process.send_signal(signal.SIGINT)
+    code, stderr = finish(process)
+    assert code == 3 and time.monotonic() - began < 4.0 and "Traceback" not in stderr, (code, stderr)
+    site.page("/slow")
+    assert weft("resume", "out", "--quiet").code == 0
+    assert_whole(weft, site, {"/", "/slow", "/a"})
+
+
+def test_grace_time_ends(site: Site, weft: Weft) -> None:
+    """Issue 3, 2: a server that never answers does not keep a stopped crawl alive."""
+    site.page("/", ["/hang"])
+    site.misbehave("/hang", "hang_before_answer")
+    process = weft.start("crawl", site.url, "-o", "out", *QUICK, "--timeout", "60s", "--grace", "1")
+    wait_for(site, 3)
+    time.sleep(0.2)
+    process.terminate()
+    code, stderr = finish(process, 15)
+    assert code == 3, stderr
+    assert stored(weft.folder / "out")[site.at("/")] == ("C", 200)
+
+
+@pytest.mark.parametrize("way", ["file", "command"])
+def test_stop_file_and_command(site: Site, weft: Weft, way: str) -> None:
+    """Issue 3, 2: a file STOP in the folder and `weft stop` do the same as Ctrl-C once."""
+    paths = tree(site, 60, delay_s=0.1)
+    process = weft.start("crawl", site.url, "-o", "out", *QUICK)
+    wait_for(site, 6)
+    if way == "file":
+        (weft.folder / "out" / "STOP").touch()
+    else:
+        assert weft("stop", "out").code == 0
+    code, stderr = finish(process)
+    assert code == 3 and not (weft.folder / "out" / "STOP").exists(), (code, stderr)
+    assert weft("resume", "out", "--quiet").code == 0
+    assert_whole(weft, site, paths)
+
+
+def test_killed_again_and_again(site: Site, weft: Weft) -> None:
+    """Promise 1: SIGKILL at any moment, many times: in the end the same pages, and only what was not committed twice."""
+    paths = tree(site, 80, delay_s=0.02)
+    for kill in range(7):
+        process = weft.start("crawl", site.url, "-o", "out", *QUICK)
+        time.sleep((0.15, 0.4, 0.45, 0.6, 0.8, 1.0, 1.6)[kill])
+        process.kill()
+        process.wait(10)
+        if (weft.folder / "out" / "crawl.db").exists() and kill > 2:
+            status = weft("status", "out", "--json").stdout.replace(" ", "")
+            assert '"state":"stopped"' in status or '"state":"done"' in status, status
+    run = weft("resume", "out", "--quiet")
+    assert run.code == 0, run.stderr
+    assert_whole(weft, site, paths)
+    assert max(Counter(site.paths()).values()) <= 8
+
+
+def test_killed_before_anything(site: Site, weft: Weft) -> None:
+    """DESIGN section 6: crawl.toml is written first, so a crawl killed at its first instant can be resumed."""
+    paths = tree(site, 5)
+    process = weft.start("crawl", site.url, "-o", "out", *QUICK)
+    deadline = time.monotonic() + 20
+    while not (weft.folder / "out" / "crawl.toml").exists() and time.monotonic() < deadline:
+        time.sleep(0.001)
+    process.kill()
+    process.wait(10)
+    shutil.rmtree(weft.folder / "out" / "warc", ignore_errors=True)
+    (weft.folder / "out" / "crawl.db").unlink(missing_ok=True)
+    for rest in ("-wal", "-shm"):
+        (weft.folder / "out" / f"crawl.db{rest}").unlink(missing_ok=True)
+    assert weft("resume", "out", "--quiet").code == 0
+    assert_whole(weft, site, paths)
+
+
+# --- disks
+
+
+@pytest.fixture
+def tiny_disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
+    """Mounts small file systems, where we may."""
+    mounted: list[Path] = []
+
+    def mount(size_kib: int) -> Path:
+        place = tmp_path / "disk"
+        place.mkdir(exist_ok=True)
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size_kib}k", "weft-test", str(place)], capture_output=True, check=False)
+        if done.returncode != 0:
+            pytest.skip(f"no file system can be mounted here: {done.stderr.decode().strip()}")
+        mounted.append(place)
+        return place
+
+    yield mount
+    for place in mounted:
+        subprocess.run(["umount", "-l", str(place)], capture_output=True, check=False)
+
+
+def heavy(site: Site, pages: int = 40) -> set[str]:
+    """Pages that do not shrink when they are packed."""
+    paths = {"/"} | {f"/p{n}" for n in range(1, pages)}
+    site.page("/", [f"/p{n}" for n in range(1, pages)])
+    for number in range(1, pages):
+        site.page(f"/p{number}", body=f"<p>{os.urandom(24_000).hex()}</p>")
+    return paths
+
+
+def test_full_disk(site: Site, weft: Weft, tiny_disk: Callable[[int], Path]) -> None:
+    """Promise 10: a full disk stops the crawl at once with a sentence, exit 1; after room was made it goes on."""
+    disk = tiny_disk(900)
+    paths = heavy(site)
+    run = weft("crawl", site.url, "-o", disk / "out", *QUICK)
+    assert run.code == 1, (run.code, run.stderr)
+    assert "Traceback" not in run.stderr and "bug in weft" not in run.stderr and run.stderr.count("\n") <= 3, run.stderr
+    assert "full" in run.stderr or "space" in run.stderr, run.stderr
+    subprocess.run(["mount", "-o", "remount,size=40m", str(disk)], check=True)
+    again = weft("resume", disk / "out", "--quiet")
+    assert again.code == 0, again.stderr
+    pages = stored(disk / "out")
+    assert pages == {site.at(path): ("C", 200) for path in paths}
+    assert weft("check", disk / "out").code == 0
+
+
+def test_full_from_the_start(site: Site, weft: Weft, tiny_disk: Callable[[int], Path]) -> None:
+    """Promise 10: no room even for the first tables."""
+    disk = tiny_disk(12)
+    site.page("/")
+    run = weft("crawl", site.url, "-o", disk / "out", *QUICK)
+    assert run.code in (1, 2) and run.stderr.startswith("weft: ") and "Traceback" not in run.stderr and "bug" not in run.stderr, (run.code, run.stderr)
+
+
+@pytest.mark.parametrize("limit_b", [150_000, 400_000])
+def test_quota(site: Site, weft: Weft, limit_b: int) -> None:
+    """Promise 10: a quota on files is no crash; the resume with more of it is complete."""
+    paths = heavy(site, 30)
+    command = [sys.executable, "-m", "weft", "crawl", site.url, "-o", "out", *QUICK]
+    process = subprocess.Popen(
+        command, cwd=weft.folder, env=weft.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit_b, limit_b)),
+    )  # fmt: skip
+    code, stderr = finish(process)
+    assert code in (1, 2), (code, stderr)
+    assert "Traceback" not in stderr and "bug in weft" not in stderr and stderr.startswith("weft: "), stderr
+    again = weft("resume" if (weft.folder / "out" / "crawl.toml").exists() else "crawl", *(["out"] if (weft.folder / "out" / "crawl.toml").exists() else [site.url, "-o", "out"]), "--quiet")
+    assert again.code == 0, again.stderr
+    assert_whole(weft, site, paths)
+
+
+def test_read_only_place(site: Site, weft: Weft, tiny_disk: Callable[[int], Path]) -> None:
+    """Issue 3, 10: a folder that cannot be written, new or old: a sentence, exit 2, nothing asked."""
+    disk = tiny_disk(4_000)
+    site.page("/")
+    assert weft("crawl", site.url, "-o", disk / "old", *QUICK).code == 0
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    asked = len(site.requests)
+    for words in (("crawl", site.url, "-o", disk / "new"), ("resume", disk / "old"), ("crawl", site.url, "-o", disk / "old")):
+        run = weft(*words, *QUICK[:0], "--quiet")
+        assert run.code in (1, 2) and run.stderr.startswith("weft: ") and "Traceback" not in run.stderr and "bug in weft" not in run.stderr, (words, run)
+    assert len(site.requests) == asked
+    assert weft("pages", disk / "old").code == 0, weft("pages", disk / "old").stderr
+    assert weft("status", disk / "old").code == 0
+
+
+@pytest.mark.parametrize("harm", ["head", "middle", "cut", "empty", "text"])
+def test_damaged_database(site: Site, weft: Weft, harm: str) -> None:
+    """Issue 3, 10: a damaged crawl.db is told in a sentence, exit 2 or 1; its WARC files are left alone."""
+    tree(site, 30)
+    assert weft("crawl", site.url, "-o", "out", *QUICK).code == 0
+    file = weft.folder / "out" / "crawl.db"
+    content = bytearray(file.read_bytes())
+    if harm == "head":
+        content[:100] = os.urandom(100)
+    elif harm == "middle":
+        content[4_096:] = os.urandom(len(content) - 4_096)
+    elif harm == "cut":
+        del content[len(content) // 2 :]
+    elif harm == "empty":
+        content = bytearray()
+    else:
+        content = bytearray(b"this is not a database\n" * 500)
+    for rest in ("-wal", "-shm"):
+        (weft.folder / "out" / f"crawl.db{rest}").unlink(missing_ok=True)
+    file.write_bytes(content)
+    archives = {path.name: path.read_bytes() for path in (weft.folder / "out" / "warc").glob("*.warc.gz")}
+    commands = [("resume", "out"), ("status", "out"), ("pages", "out"), ("check", "out"), ("links", "out"), ("why", "out", site.url), ("add", "out", site.at("/x"))]
+    for words in commands if harm == "middle" else commands[:2]:
+        run = weft(*words)
+        assert "Traceback" not in run.stderr and "bug in weft" not in run.stderr, (words, run)
+        if harm != "empty":
+            assert run.code in (1, 2) and run.stderr.startswith("weft: "), (words, run)
+    if harm != "empty":
+        assert {path.name: path.read_bytes() for path in (weft.folder / "out" / "warc").glob("*.warc.gz")} == archives
+
+
+# --- two at once, few descriptors
+
+
+def test_double_start(site: Site, weft: Weft) -> None:
+    """Issue 3, 10: a second crawl in the folder of a running one is told so, exit 2, and harms nothing."""
+    paths = tree(site, 60, delay_s=0.25)
+    process = weft.start("crawl", site.url, "-o", "out", *QUICK)
+    wait_for(site, 4)
+    for words in (("crawl", site.url, "-o", "out", *QUICK), ("resume", "out"), ("crawl", site.url, "-o", "out", "--fresh", *QUICK)):
+        run = weft(*words)
+        assert run.code == 2 and "running" in run.stderr, run
+    code, stderr = finish(process)
+    assert code == 0, stderr
+    assert_whole(weft, site, paths)
+    assert max(Counter(site.paths()).values()) == 1
+
+
+def test_ten_starts_at_once(site: Site, weft: Weft) -> None:
+    """Issue 3, 10: of many that start together one crawls; every page is asked once."""
+    paths = tree(site, 20, delay_s=0.1)
+    processes = [weft.start("crawl", site.url, "-o", "out", *QUICK) for _ in range(6)]
+    codes = sorted(finish(process, 60)[0] for process in processes)
+    assert codes[0] == 0 and set(codes) <= {0, 2}, codes
+    assert_whole(weft, site, paths)
+    assert max(Counter(path for path in site.paths() if path != "/robots.txt").values()) == 1
+
+
+@pytest.mark.parametrize("descriptors", [24, 40, 64])
+def test_few_descriptors(site: Site, weft: Weft, descriptors: int) -> None:
+    """Issue 3, 10: a low limit of open files makes the crawl narrower, not wrong."""
+    paths = tree(site, 20)
+    hosts = [f"h{n}.test" for n in range(30)]
+    command = [sys.executable, "-m", "weft", "crawl", site.url, *(site.at("/", host) for host in hosts), "-o", "out", *QUICK, "--resolve", "*.test=127.0.0.1"]
+    process = subprocess.Popen(
+        command, cwd=weft.folder, env=weft.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors)),
+    )  # fmt: skip
+    code, stderr = finish(process, 60)
+    if code == 2 and descriptors < 40:
+        assert stderr.startswith("weft: ") and "Traceback" not in stderr, stderr  # too few to work with, and it says so
+        return
+    assert code == 0, (code, stderr)
+    pages = stored(weft.folder / "out")
+    assert {state for state, _ in pages.values()} == {"C"}
+    assert len(pages) == 31 * len(paths)
+
+
+# --- servers and names that die
+
+
+def test_server_goes_away_and_comes_back(site: Site, weft: Weft) -> None:
+    """Issue 3, 10: a server that is gone is tried again, given up for now, and had by the resume; nothing twice."""
+    paths = tree(site, 30, delay_s=0.02)
+    process = weft.start("crawl", site.url, "-o", "out", *QUICK, "--retries", "1")
+    wait_for(site, 10)
+    site.stop()
+    code, stderr = finish(process, 60)
+    assert code in (0, 3) and "Traceback" not in stderr, (code, stderr)
+    pages = stored(weft.folder / "out")
+    assert {state for state, _ in pages.values()} >= {"C", "E"}
+    done = {url for url, (state, _) in pages.items() if state == "C"}
+    site.start()
+    again = weft("resume", "out", "--quiet")
+    assert again.code == 0, again.stderr
+    assert_whole(weft, site, paths)
+    twice = {site.at(path) for path, times in Counter(site.paths()).items() if times > 1}
+    assert not twice & done
+
+
+def test_server_comes_back_in_time(site: Site, weft: Weft) -> None:
+    """Issue 3, 10: a short absence costs nothing."""
+    paths = tree(site, 30, delay_s=0.02)
+    process = weft.start("crawl", site.url, "-o", "out", *QUICK)
+    wait_for(site, 10)
+    site.stop()
+    time.sleep(0.6)
+    site.start()
+    code, stderr = finish(process, 60)
+    assert code == 0, stderr
+    assert_whole(weft, site, paths)
+
+
+def test_names_die(site: Site, names: NameServer, weft: Weft) -> None:
+    """Issue 3, 10: a name server that dies is a recorded cause of what needed it; the hosts that are known go on; a resume mends it."""
+    names.add("one.test", "127.0.0.1")
+    names.add("two.test", "127.0.0.1")
+    for host in ("one.test", "two.test"):
+        site.page("/", ["/a"], host=host)
+        site.page("/a", host=host)
+    site.page("/", [site.at("/", "two.test"), "/a", "/b"], host="one.test", delay_s=0.5)
+    site.page("/b", host="one.test")
+    process = weft.start(
+        "crawl", site.at("/", "one.test"), "-o", "out", *QUICK, "--scope", "free", "--nameserver", f"127.0.0.1:{names.port}", "--allow-net",
+        "127.0.0.0/8", "--retries", "0",
+    )  # fmt: skip
+    wait_for(site, 2)
+    names.stop()
+    code, stderr = finish(process, 90)
+    assert code == 0, stderr
+    pages = stored(weft.folder / "out")
+    assert pages[site.at("/b", "one.test")] == ("C", 200)
+    assert pages[site.at("/", "two.test")][0] == "E"
+    names.start()
+    again = weft("resume", "out", "--quiet")
+    assert again.code == 0, again.stderr
+    assert stored(weft.folder / "out")[site.at("/a", "two.test")] == ("C", 200)
+
+
+def test_clock_set_back(site: Site, weft: Weft) -> None:
+    """Issue 3, 10: the machine's clock was set back since the last run: nothing waits for the future."""
+    paths = tree(site, 12, delay_s=0.05)
+    process = weft.start("crawl", site.url, "-o", "out", "--delay", "0.3", "--sitemaps", "no", "--quiet")
+    wait_for(site, 4)
+    process.terminate()
+    assert finish(process)[0] == 3
+    database = sqlite3.connect(weft.folder / "out" / "crawl.db")
+    with database:
+        ahead = 40 * 86_400 * 1000
+        database.execute("UPDATE meta SET value = value + ? WHERE name = 'last_tick_ms'", (ahead,))
+        database.execute("UPDATE site SET next_access_ms = next_access_ms + ?", (ahead,))
+        database.execute("UPDATE origin SET fetched_ms = fetched_ms + ?", (ahead,))
+        database.execute("UPDATE page SET retry_ms = retry_ms + ? WHERE retry_ms IS NOT NULL", (ahead,))
+    database.close()
+    began = time.monotonic()
+    run = weft("resume", "out", "--quiet", timeout=40)
+    assert run.code == 0 and time.monotonic() - began < 25, run
+    assert_whole(weft, site, paths)
+
+
+def test_broken_archive_tail(site: Site, weft: Weft) -> None:
+    """Promise 1: bytes behind what was committed are cut off; files nobody knows are removed; the archive is whole."""
+    paths = tree(site, 30, delay_s=0.05)
+    process = weft.start("crawl", site.url, "-o", "out", *QUICK)
+    wait_for(site, 25)
+    process.kill()
+    process.wait(10)
+    archives = sorted((weft.folder / "out" / "warc").glob("*.warc.gz"))
+    with archives[-1].open("ab") as file:
+        file.write(os.urandom(5_000))
+    stray = archives[-1].name.replace("-00001.warc.gz", "-00009.warc.gz")
+    (weft.folder / "out" / "warc" / stray).write_bytes(b"\x1f\x8b" + os.urandom(100))
+    assert weft("resume", "out", "--quiet").code == 0
+    assert_whole(weft, site, paths)
+
+
+def test_bodies_while_dying(site: Site, weft: Weft) -> None:
+    """Promise 1: a connection that dies inside a body is no page; the retry brings it whole."""
+    turns = Counter[str]()
+
+    def answer(request: Request) -> Response:
+        turns[request.path] += 1
+        body = html_page(request.path, body="x" * 5_000)
+        if turns[request.path] == 1:
+            return Response(body, headers={"Content-Length": str(len(body) + 700), "Connection": "close"})
+        return Response(body)
+
+    site.page("/", ["/d1", "/d2", "/d3"])
+    for path in ("/d1", "/d2", "/d3"):
+        site.serve(path, answer)
+    run = weft("crawl", site.url, "-o", "out", *QUICK, "--timeout", "3s")
+    assert run.code == 0, run.stderr
+    assert_whole(weft, site, {"/", "/d1", "/d2", "/d3"})
+    assert {path: turns[path] for path in ("/d1", "/d2", "/d3")} == {"/d1": 2, "/d2": 2, "/d3": 2}
+
+
+def test_closed_streams(site: Site, weft: Weft) -> None:
+    """Issue 3, 10: a terminal that goes away, or a reader that leaves, does not end a crawl or show a trace."""
+    paths = tree(site, 20)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "weft", "crawl", site.url, "-o", "out", *QUICK[:-1]], cwd=weft.folder, env=weft.environment,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    process.stderr.close()
+    process.wait(30)
+    assert weft("resume", "out", "--quiet").code == 0
+    assert_whole(weft, site, paths)
+    reader = subprocess.run(
+        f"{sys.executable} -m weft pages out | head -1", shell=True, cwd=weft.folder, env=weft.environment, capture_output=True, check=False
+    )
+    assert reader.stdout.count(b"\n") == 1 and b"Traceback" not in reader.stderr and reader.stderr == b"", reader.stderr
+
+

@@ -1,0 +1,283 @@
+"""What stays at home, and what the web cannot do to us: cookies, credentials, terminals, logs, exports, ports (promises 8, 9)."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import gzip
+import io
+import json
+import os
+import pty
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import Weft
+from hostile import crawl
+from hostile_b import ALL_TEST_HOSTS, requests_of
+from web import Authority, Request, Response, Site, html_page
+
+FAST = (*ALL_TEST_HOSTS, "--delay", "0", "--per-host", "1", "--sitemaps", "no")
+EVIL = "\x1b]0;owned\x07\x1b[2J\x1b[31m\u202egnp.exe\u2066\x9b5n\x00\r\nfake line\x7f"
+FORMULAS = ("=HYPERLINK(\"http://x\",\"y\")", "+1+cmd|' /C calc'!A0", "-2+3", "@SUM(1)", "\t=1", "\r=1")
+CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def cookies_of(requests: list[Request]) -> list[str]:
+    return [value for request in requests if (value := request.header("cookie"))]
+
+
+# --- cookies and credentials
+
+
+def test_cookies_stay_with_their_host(site: Site, sites: Callable[..., Site], tmp_path: Path) -> None:
+    """Promise 8: a cookie goes to the origin that set it: no other host, port, parent or child; bad ones to nobody."""
+    other_port = sites()
+    wishes = (
+        "own=1; Path=/", "parent=1; Domain=a.test; Path=/", "suffix=1; Domain=test", "strange=1; Domain=b.test", "dot=1; Domain=.a.test",
+        "secure=1; Secure", "__Host-x=1; Path=/", "__Secure-x=1", "path=1; Path=/deep", "gone=1; Max-Age=0", "old=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT",
+        "script=1; HttpOnly", "smuggled=1\x01bad", "big=" + "x" * 9_000,
+    )  # fmt: skip
+
+    def home(_request: Request) -> Response:
+        return Response(html_page("home", ["/again", "/deep/x", site.at("/", "a.test"), site.at("/", "sub.www.a.test"), site.at("/", "b.test"),
+                                           other_port.at("/", "www.a.test"), "/go"]))  # fmt: skip
+
+    async def setting(line: object, request: Request) -> bool:
+        body = home(request).body
+        head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n" + "".join(f"Set-Cookie: {wish}\r\n" for wish in wishes)
+        await line.send(head.encode("latin-1") + f"Content-Length: {len(body)}\r\n\r\n".encode() + body)  # type: ignore[attr-defined]
+        return True
+
+    site.behave("/", setting, host="www.a.test")
+    site.redirect("/go", site.at("/landed", "b.test"), host="www.a.test")
+    for one in (site, other_port):
+        one.serve(lambda request: Response(html_page(request.path), 200 if request.path != "/robots.txt" else 404))
+    crawled = crawl(tmp_path, [site.at("/", "www.a.test")], *FAST, "--scope", "free", "--order", "bfs")
+    assert crawled.code == 0 and not site.refused
+    own = [request.header("cookie") or "" for request in requests_of(site, "www.a.test") if request.path == "/again"]
+    assert own and "own=1" in own[0] and "script=1" in own[0]
+    assert not re.search(r"secure=1|__Host-|__Secure-|path=1|gone|old=|strange|\x01|\x00|big=", own[0]), own
+    assert "path=1" in (next(r for r in requests_of(site, "www.a.test") if r.path == "/deep/x").header("cookie") or "")
+    for host in ("a.test", "sub.www.a.test", "b.test"):
+        assert requests_of(site, host), host
+        assert cookies_of(requests_of(site, host)) == [], host
+    assert other_port.requests and cookies_of(other_port.requests) == []
+
+
+def test_no_cookies(site: Site, tmp_path: Path) -> None:
+    """DESIGN section 6: --no-cookies sends none back."""
+    site.page("/", ["/a"], headers={"Set-Cookie": "x=1"})
+    site.page("/a")
+    assert crawl(tmp_path, [site.url], *FAST, "--no-cookies").code == 0
+    assert site.asked("/a") == 1 and cookies_of(site.requests) == []
+
+
+def test_secrets_stay_home(site: Site, sites: Callable[..., Site], weft: Weft, tmp_path: Path) -> None:
+    """Promise 8: passwords, cookie files and secret headers go to their own origin only, and into no file of the crawl."""
+    elsewhere = sites(host="elsewhere.test")
+    (tmp_path / "jar").write_text(f"# Netscape HTTP Cookie File\nhome.test\tFALSE\t/\tFALSE\t{int(time.time()) + 9_999}\tticket\tcookie-s3cret\n")
+    (tmp_path / "password").write_text("joe:pass-s3cret@home.test:%d" % site.port)
+    site.page("/", ["/a", site.at("/x", "sub.home.test"), elsewhere.at("/x"), "/go", elsewhere.at("/y").replace("://", "://u:link-s3cret@")], host="home.test")
+    site.page("/a", host="home.test")
+    site.redirect("/go", elsewhere.at("/landed"), host="home.test")
+    site.page("/x", host="sub.home.test")
+    for path in ("/x", "/landed"):
+        elsewhere.page(path)
+    run = weft(
+        "crawl", site.at("/", "home.test"), "-o", "out", *FAST, "--scope", "free", "--auth", "@password", "--cookies", "jar", "--header",
+        "Authorization: Bearer header-s3cret", "--header", "X-Team: crawl",
+    )  # fmt: skip
+    assert run.code == 0, run.stderr
+    token = base64.b64encode(b"joe:pass-s3cret").decode()
+    home = requests_of(site, "home.test")
+    assert all(request.header("authorization") == f"Basic {token}" for request in home), [r.header("authorization") for r in home]
+    assert all("cookie-s3cret" in (request.header("cookie") or "") for request in home)
+    strangers = [*requests_of(site, "sub.home.test"), *elsewhere.requests]
+    assert {request.path for request in strangers} >= {"/x", "/landed"} and not elsewhere.asked("/y")
+    for request in strangers:
+        assert request.header("authorization") is None and request.header("cookie") is None and request.header("referer") is None
+        assert request.header("x-team") == "crawl"
+    assert all(request.header("referer") is None for request in home)
+    found = [(path.name, secret) for path in sorted((tmp_path / "out").rglob("*")) if path.is_file() for secret in _secrets_in(path, token)]
+    assert found == [], found
+    told = run.stdout + run.stderr + weft("status", "out").stdout + weft("pages", "out", "--all").stdout
+    assert "pass-s3cret" not in told and "cookie-s3cret" not in told
+
+
+def _secrets_in(path: Path, token: str) -> list[str]:
+    content = path.read_bytes()
+    if path.suffix == ".gz":
+        content = gzip.decompress(content)
+    secrets = ("pass-s3cret", "header-s3cret", token, base64.b64encode(b"pass-s3cret").decode().rstrip("="))
+    found = [secret for secret in secrets if secret.encode() in content]
+    if path.name != "crawl.db" and not path.name.startswith("crawl.db"):  # the jar is kept with the crawl, for the resume
+        found += ["cookie-s3cret"] if b"cookie-s3cret" in content else []
+    return found
+
+
+def test_credentials_in_links(site: Site, tmp_path: Path) -> None:
+    """Promise 8: user names in links and redirects are nobody's to send."""
+    site.page("/", [site.at("/x").replace("://", "://joe:pw@"), "/go", "/ok"])
+    site.redirect("/go", site.at("/y").replace("://", "://joe:pw@"))
+    for path in ("/x", "/y", "/ok"):
+        site.page(path)
+    assert crawl(tmp_path, [site.url], *FAST).code == 0
+    assert site.asked("/ok") == 1
+    assert all(request.header("authorization") is None and "@" not in request.target for request in site.requests)
+
+
+@pytest.mark.parametrize("challenge", ['Basic realm="x"', "Negotiate", "NTLM", 'Digest realm="x", nonce="y"'])
+def test_nobody_logs_in(site: Site, tmp_path: Path, challenge: str) -> None:
+    """Promise 8: a 401 gets no answer, no matter which scheme it names."""
+    site.page("/", status=401, headers={"WWW-Authenticate": challenge})
+    crawl(tmp_path, [site.url], *FAST)
+    assert site.asked("/") == 1
+    assert site.requests[-1].header("authorization") is None
+
+
+def test_https_to_http(authority: Authority, tls_site: Callable[..., Site], site: Site, tmp_path: Path) -> None:
+    """Promise 8: nothing of a TLS origin goes out in the clear, not even to the same host."""
+    secure = tls_site("good", "secure.test")
+    secure.page("/", [site.at("/plain", "secure.test"), "/a"], headers={"Set-Cookie": "ticket=1; Path=/"})
+    secure.page("/a")
+    site.page("/plain", host="secure.test")
+    crawled = crawl(tmp_path, [secure.at("/")], *FAST, "--ca", str(authority.certificate), "--scope", "domain")
+    assert crawled.code == 0
+    assert cookies_of(secure.requests) == ["ticket=1"]
+    assert site.asked("/plain") == 1 and cookies_of(site.requests) == []
+    assert all(request.header("referer") is None for request in [*secure.requests, *site.requests])
+
+
+# --- what is shown and written
+
+
+def _evil_site(site: Site) -> None:
+    links = [("/a\u202e", EVIL), *((f"/f{n}", formula) for n, formula in enumerate(FORMULAS)), ("/../../../../etc/passwd", "x"), ("/%00%1b[2J", "x")]
+    site.respond("/", Response(html_page(EVIL, links, head=f'<meta name="description" content="{EVIL}">')), host="evil.test")
+    for number, formula in enumerate(FORMULAS):
+        site.respond(f"/f{number}", Response(html_page(formula, head=f'<meta name="description" content=\'{formula}\'>')), host="evil.test")
+    site.respond("/%00%1b[2J", Response(html_page("nul")), host="evil.test")
+    site.misbehave("/a%E2%80%AE", "short_body", host="evil.test")
+
+    async def odd(line: object, _request: Request) -> bool:
+        await line.send(b"HTTP/1.1 200 \x1b[31mOK\x07\r\nX-Evil: \x1b]0;owned\x07\r\nContent-Type: text/html;\x1b[2J\r\nContent-Length: 2\r\n\r\nhi")  # type: ignore[attr-defined]
+        return True
+
+    site.behave("/etc/passwd", odd, host="evil.test")
+
+
+def test_terminal_is_safe(site: Site, weft: Weft) -> None:
+    """Promise 9: no escape sequence, bidi mark or line break of the web reaches a terminal."""
+    _evil_site(site)
+    start = site.at("/", "evil.test")
+    run = weft("crawl", start, "-o", "out", *FAST, "--log", "screen", "--retries", "0")
+    assert run.code == 0
+    outputs = [run.stderr, run.stdout]
+    for words in (
+        ("status", "out"), ("pages", "out", "--format", "table", "--all"), ("links", "out", "--format", "table"), ("why", "out", start),
+        ("why", "out", start + "/nothing\x1b[2J"), ("robots", start, *ALL_TEST_HOSTS), ("check", "out"), ("crawl", "http://\x1b[2J/"), ("pages", "\x1b[2Jout"),
+    ):  # fmt: skip
+        shown = weft(*words)
+        outputs += [shown.stdout, shown.stderr]
+    for what in ("--headers", "--text", "--body"):
+        for url in (start, site.at("/etc/passwd", "evil.test")):
+            outputs.append(_on_a_terminal(weft, "show", "out", url, what))
+    outputs.append(_on_a_terminal(weft, "pages", "out", "--all"))
+    outputs.append(_on_a_terminal(weft, "links", "out"))
+    for output in outputs:
+        assert not CONTROL.search(output.replace("\r\n", "\n")), repr(output[:3_000])
+        assert "fake line\n" not in output.replace("… fake line", ""), output
+    for file in ("common.csv", "error.csv"):
+        log = (weft.folder / "out" / "logs" / file).read_text()
+        assert not CONTROL.search(log)
+
+
+def _on_a_terminal(weft: Weft, *words: str) -> str:
+    """What a command shows on a terminal, without the colours that are its own."""
+    ours, theirs = pty.openpty()
+    process = weft.start(*words, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    content = b""
+    while True:
+        try:
+            piece = os.read(ours, 65_536)
+        except OSError:  # the other end is closed
+            break
+        if not piece:
+            break
+        content += piece
+    os.close(ours)
+    process.wait(20)
+    return re.sub(r"\x1b\[[0-9;]*m", "", content.decode(errors="replace"))
+
+
+def test_exports_are_safe(site: Site, weft: Weft) -> None:
+    """Promise 9: no cell of a CSV begins a formula; JSON lines are lines; what was there can still be told."""
+    _evil_site(site)
+    assert weft("crawl", site.at("/", "evil.test"), "-o", "out", *FAST, "--retries", "0", "--quiet").code == 0
+    for words in (("pages", "out", "--all"), ("links", "out")):
+        text = weft(*words, "--format", "csv").stdout
+        rows = list(csv.reader(io.StringIO(text)))
+        assert len({len(row) for row in rows}) == 1
+        for cell in (cell for row in rows[1:] for cell in row):
+            assert not cell.startswith(("=", "+", "@", "\t", "\r")) and not re.match(r"-\D", cell), cell
+            assert not CONTROL.search(cell), cell
+        lines = weft(*words, "--format", "jsonl").stdout.splitlines()
+        assert len(lines) == len(rows) - 1
+        assert all(isinstance(json.loads(line), dict) for line in lines)
+        assert not re.search("[\x00-\x1f]", "".join(lines))
+    for file in ("common.csv", "error.csv"):
+        with (weft.folder / "out" / "logs" / file).open(newline="") as log:
+            for row in csv.reader(log):
+                assert not any(cell.startswith(("=", "+", "@", "\t", "\r")) for cell in row), row
+    titles = {json.loads(line)["title"] for line in weft("pages", "out", "--format", "jsonl").stdout.splitlines()}
+    assert "=HYPERLINK(\"http://x\",\"y\")" in titles
+
+
+@pytest.mark.parametrize("seed", ["http://127.0.0.1:1/../../x", "http://127.0.0.1:1/a?b=../../c"])
+def test_folder_names(weft: Weft, seed: str) -> None:
+    """Promise 9: the folder of a crawl lies here, whatever its address is called; nothing is written elsewhere."""
+    before = {entry.name for entry in weft.folder.parent.iterdir()}
+    weft("crawl", seed, "--retries", "0", "--quiet")
+    made = [entry.name for entry in weft.folder.iterdir()]
+    assert len(made) == 1 and re.fullmatch(r"[\w.\-\[\]]+", made[0]), made
+    assert {entry.name for entry in weft.folder.parent.iterdir()} == before
+
+
+def test_no_port_is_opened(site: Site, weft: Weft) -> None:
+    """Issue 3, 10: weft listens on nothing while it runs."""
+    site.page("/", ["/slow"])
+    site.page("/slow", delay_s=2.0)
+    process = weft.start("crawl", site.url, "-o", "out", "--delay", "0", "--sitemaps", "no")
+    deadline = time.monotonic() + 20
+    while not site.asked("/slow") and time.monotonic() < deadline:
+        time.sleep(0.02)
+    inodes = set()
+    for handle in Path(f"/proc/{process.pid}/fd").iterdir():
+        try:
+            place = os.readlink(handle)
+        except OSError:
+            continue
+        if place.startswith("socket:["):
+            inodes.add(place[8:-1])
+    listening = []
+    for table, states in (("tcp", ("0A",)), ("tcp6", ("0A",)), ("udp", ("07",)), ("udp6", ("07",))):
+        for line in Path(f"/proc/{process.pid}/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[9] in inodes and fields[3] in states:
+                listening.append((table, fields[1]))
+    process.wait(20)
+    assert inodes and listening == []
+
+
+def test_headers_cannot_be_injected(weft: Weft, site: Site) -> None:
+    """Issue 3, 10: options of the user that would break a request are refused in a sentence."""
+    site.page("/")
+    for words in (("--header", "X: a\r\nY: b"), ("--user-agent", "a\r\nb: c"), ("--contact", "a\nb"), ("--header", "no colon"), ("--header", "Host: x")):
+        run = weft("crawl", site.url, "-o", "out", *words)
+        assert run.code == 2 and run.stderr.startswith("weft: ") and "Traceback" not in run.stderr, (words, run)
+    assert site.requests == []

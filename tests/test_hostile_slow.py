@@ -1,0 +1,329 @@
+"""Servers that drip, stall or never end: total deadlines, recorded honestly, and nobody else waits for them (E2).
+
+Issue 3, sections 6 and 10; DESIGN, promises 4 and 6.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hostile import FAST, GOOD, HOST, Crawled, assert_healthy, at_host, crawl, judge_kind, kinds_of, lay_out, own_page
+from web import (
+    CHUNKED,
+    MISBEHAVIOURS,
+    Behaviour,
+    Line,
+    NameServer,
+    Request,
+    Response,
+    Site,
+    _chunks,
+    _head,
+    _sized,
+    answer_bytes,
+    html_page,
+)
+
+TIMEOUT_S = 2.0
+ROUNDED_S = 0.25  # a deadline may be met a little early, by rounding, and is met late on a busy machine
+LATE_S = 4.0
+
+SLOW = ("FIRST_BYTE_TIMEOUT", "READ_TIMEOUT")
+
+
+# --- further ways to be slow: each ends at the deadline of the whole request
+
+
+async def _drip_gzip(line: Line, request: Request) -> bool:
+    """Valid gzip, a few bytes at a time, never idle."""
+    packed = gzip.compress(own_page(request.path) + b" " * 5_000_000, 0)
+    await line.send(_head("Content-Encoding: gzip", f"Content-Length: {len(packed)}"))
+    for at in range(0, len(packed), 50):
+        await line.send(packed[at : at + 50])
+        await asyncio.sleep(0.01)
+    return False
+
+
+async def _drip_header_lines(line: Line, request: Request) -> bool:
+    """A whole header line at a time, never idle for long."""
+    await line.send(_head()[:-2])
+    return await line.pour(b"X-Slow: yes\r\n", limit_b=13 * 1_000, pause_s=0.1)
+
+
+async def _drip_interim(line: Line, request: Request) -> bool:
+    """An interim answer at a time."""
+    return await line.pour(b"HTTP/1.1 102 Processing\r\n\r\n", limit_b=27 * 1_000, pause_s=0.1)
+
+
+async def _drip_trailers(line: Line, request: Request) -> bool:
+    """All of the body, then trailers for ever."""
+    await line.send(CHUNKED + _chunks(own_page(request.path)) + b"0\r\n")
+    return await line.pour(b"X-Slow: yes\r\n", limit_b=13 * 1_000, pause_s=0.1)
+
+
+async def _drip_chunk_sizes(line: Line, request: Request) -> bool:
+    """A chunk whose size never ends."""
+    await line.send(CHUNKED)
+    return await line.pour(b"0", limit_b=1_000, pause_s=0.4)
+
+
+async def _drip_chunk_extension(line: Line, request: Request) -> bool:
+    await line.send(CHUNKED + b"5;")
+    return await line.pour(b"x", limit_b=1_000, pause_s=0.1)
+
+
+async def _drip_redirect(line: Line, request: Request) -> bool:
+    """A redirect whose body never ends: its target is known, but there is no whole answer."""
+    await line.send(_head("Location: /good/0", "Content-Length: 100000", status="302 Found"))
+    return await line.pour(b"x", limit_b=1_000, pause_s=0.1)
+
+
+async def _stalls_on_second(line: Line, request: Request) -> bool:
+    """Well at first, silent when the line is used again; on a new line it is silent at once."""
+    return await line.hang()
+
+
+async def _fast_then_silent(line: Line, request: Request) -> bool:
+    """A megabyte at once, then nothing."""
+    await line.send(_head("Content-Length: 2000000") + own_page(request.path) + b" " * 1_000_000)
+    return await line.hang()
+
+
+async def _last_byte_missing(line: Line, request: Request) -> bool:
+    await line.send(_sized(own_page(request.path))[:-1])
+    return await line.hang()
+
+
+async def _last_chunk_missing(line: Line, request: Request) -> bool:
+    await line.send(CHUNKED + _chunks(own_page(request.path)))
+    return await line.hang()
+
+
+async def _never_reads(line: Line, request: Request) -> bool:
+    """Pours bytes that belong to no body, on a line kept open."""
+    await line.send(_head("Content-Length: 5000000"))
+    return await line.pour(b"y" * 10, limit_b=10_000, pause_s=0.05)
+
+
+ENDED_BY_DEADLINE: dict[str, Behaviour] = {
+    "drip_gzip": _drip_gzip,
+    "drip_header_lines": _drip_header_lines,
+    "drip_interim": _drip_interim,
+    "drip_trailers": _drip_trailers,
+    "drip_chunk_sizes": _drip_chunk_sizes,
+    "drip_chunk_extension": _drip_chunk_extension,
+    "drip_redirect": _drip_redirect,
+    "stalls_on_second": _stalls_on_second,
+    "fast_then_silent": _fast_then_silent,
+    "last_byte_missing": _last_byte_missing,
+    "last_chunk_missing": _last_chunk_missing,
+    "never_reads": _never_reads,
+}
+
+
+async def _slow_but_whole(line: Line, request: Request) -> bool:
+    """In a hundred pieces, within the deadline."""
+    whole = _sized(own_page(request.path))
+    for at in range(0, len(whole), 4):
+        await line.send(whole[at : at + 4])
+        await asyncio.sleep(0.005)
+    return True
+
+
+async def _slow_head_quick_body(line: Line, request: Request) -> bool:
+    await asyncio.sleep(0.7)
+    await line.send(_head(f"Content-Length: {len(own_page(request.path))}"))
+    await asyncio.sleep(0.4)
+    await line.send(own_page(request.path))
+    return True
+
+
+async def _slow_close(line: Line, request: Request) -> bool:
+    """Whole by its length; the line is left open, then closed."""
+    await line.send(_sized(own_page(request.path)))
+    await asyncio.sleep(1.0)
+    return False
+
+
+IN_TIME: dict[str, Behaviour] = {
+    "slow_but_whole": _slow_but_whole,
+    "slow_head_quick_body": _slow_head_quick_body,
+    "slow_close": _slow_close,
+}
+KINDS = kinds_of("slow")
+
+
+class Slow:
+    """A slow site, crawled once."""
+
+    def __init__(self, site: Site, crawled: Crawled) -> None:
+        self.site = site
+        self.crawled = crawled
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory: pytest.TempPathFactory) -> Slow:
+    with Site() as site:
+        site.drip_pause_s = 0.1
+        for kind in KINDS:
+            site.misbehave(f"/{kind}", kind, host=HOST)
+        for name, behaviour in {**ENDED_BY_DEADLINE, **IN_TIME}.items():
+            site.behave(f"/{name}", behaviour, host=HOST)
+        lay_out(site, [f"/{name}" for name in (*KINDS, *ENDED_BY_DEADLINE, *IN_TIME)])
+        options = (*FAST, "--per-host", "64", "--max-size", "3M", *at_host(site))
+        return Slow(site, crawl(tmp_path_factory.mktemp("slow"), [site.at("/", HOST)], *options))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kind(kind: str, slow: Slow) -> None:
+    url = slow.site.at(f"/{kind}", HOST)
+    judge_kind(kind, url, f"/{kind}", slow.crawled, slow.site)
+    assert slow.site.asked(f"/{kind}") == 1
+    page = slow.crawled.page(url)
+    if page.error is not None:
+        _assert_met_its_deadline(page.response_ms)
+
+
+@pytest.mark.parametrize("name", ENDED_BY_DEADLINE)
+def test_the_deadline_is_that_of_the_whole_request(name: str, slow: Slow) -> None:
+    page = slow.crawled.page(slow.site.at(f"/{name}", HOST))
+    assert page.state == "E" and page.error in SLOW, (page, slow.crawled.details[page.url])
+    assert (page.status, page.title, page.hash, page.truncated) == (None, None, None, False), page
+    _assert_met_its_deadline(page.response_ms)
+    assert slow.site.asked(f"/{name}") == 1
+
+
+@pytest.mark.parametrize("name", IN_TIME)
+def test_what_comes_in_time_is_an_answer(name: str, slow: Slow) -> None:
+    page = slow.crawled.page(slow.site.at(f"/{name}", HOST))
+    assert (page.state, page.status, page.title) == ("C", 200, f"/{name}"), (page, slow.crawled.details[page.url])
+
+
+def test_what_never_ends_is_cut_and_said_to_be(slow: Slow) -> None:
+    for kind in ("endless_body", "endless_chunks", "endless_blanks"):
+        page = slow.crawled.page(slow.site.at(f"/{kind}", HOST))
+        assert page.truncated and page.size == page.size_wire == 3_000_000 and page.title == f"/{kind}", page
+
+
+def test_the_slow_crawl_is_healthy_and_bounded(slow: Slow) -> None:
+    """All of them at once cost little more than one deadline, and little memory."""
+    assert_healthy(slow.crawled, slow.site)
+    assert slow.crawled.status.elapsed_s < TIMEOUT_S + 8
+    assert slow.crawled.peak_b < 400 << 20
+
+
+def _assert_met_its_deadline(response_ms: int | None) -> None:
+    assert response_ms is not None
+    assert TIMEOUT_S - ROUNDED_S <= response_ms / 1000 <= TIMEOUT_S + LATE_S, response_ms
+
+
+# --- whole servers
+
+
+def test_hosts_that_stall_keep_nobody_else_waiting(tmp_path: Path, site: Site, names: NameServer) -> None:
+    """Connections never taken up, never answered, names never resolved: each has its cause, the good site its pages."""
+    wanted: dict[str, tuple[str, ...]] = {}
+    options: list[str] = []
+    for kind in ("backlog_full", "accept_hang"):
+        host = f"{kind.replace('_', '-')}.test"
+        wanted[site.misbehave("/", kind, host=host)] = (*MISBEHAVIOURS[kind].outcomes,)
+        options += at_host(site, host)
+
+    async def never(line: Line) -> bool:
+        return await line.hang()
+
+    tls = site.second(never).at("/", "handshake.test").replace("http:", "https:")
+    wanted[tls] = ("CONNECT_TIMEOUT",)
+    options += at_host(site, "handshake.test")
+    names.fail("silent.test", "silent")
+    names.fail("garbage.test", "garbage")
+    names.fail("servfail.test", "servfail")
+    for host in ("silent.test", "garbage.test", "servfail.test"):
+        wanted[f"http://{host}:8080/"] = ("DNS_FAILED",)
+    hanging = [f"h{number}.stall.test" for number in range(70)]
+    hung = site.second(never)
+    for host in hanging:
+        wanted[hung.at("/", host)] = SLOW
+    options += at_host(site, "*.stall.test")
+    lay_out(site, [])
+    seeds = [*list(wanted)[:40], site.at("/", HOST), *list(wanted)[40:]]
+    crawled = crawl(tmp_path, seeds, *FAST, *options, *at_host(site), "--nameserver", f"127.0.0.1:{names.port}")
+    assert_healthy(crawled, site)
+    for url, outcomes in wanted.items():
+        page = crawled.page(url)
+        assert page.state == "E" and page.error in outcomes, (page, crawled.details.get(url))
+
+
+def test_pages_that_stall_do_not_hold_back_those_of_their_own_site(tmp_path: Path, site: Site) -> None:
+    """Twenty that hang, eight at a time: the good ones are all asked, and each bad one once more where retries say so."""
+    bad = [f"/hang/{number}" for number in range(20)]
+    for path in bad:
+        site.misbehave(path, "hang_before_answer", host=HOST)
+    lay_out(site, bad)
+    crawled = crawl(tmp_path, [site.at("/", HOST)], *FAST, "--timeout", "0.5s", "--retries", "1", *at_host(site))
+    assert_healthy(crawled, site)
+    for path in bad:
+        page = crawled.page(site.at(path, HOST))
+        assert (page.error, page.attempts, site.asked(path)) == ("FIRST_BYTE_TIMEOUT", 2, 2), page
+
+
+def test_a_time_limit_ends_a_crawl_that_only_waits(tmp_path: Path, site: Site) -> None:
+    """--max-time is kept though nothing answers; what was under way waits for a resume."""
+    site.page("/", ["/hang/1", "/hang/2", *GOOD], host=HOST)
+    for path in GOOD:
+        site.page(path, host=HOST)
+    site.misbehave("/hang/1", "hang_before_answer", host=HOST)
+    site.misbehave("/hang/2", "drip_body", host=HOST)
+    began = time.monotonic()
+    crawled = crawl(
+        tmp_path,
+        [site.at("/", HOST)],
+        "--delay",
+        "0",
+        "--per-host",
+        "4",
+        "--max-time",
+        "2s",
+        "--sitemaps",
+        "no",
+        *at_host(site),
+    )
+    assert time.monotonic() - began < 20
+    assert (crawled.code, crawled.status.stop_reason) == (0, "max-time")
+    assert {crawled.page(site.at(path, HOST)).state for path in GOOD} == {"C"}
+    assert {crawled.page(site.at(f"/hang/{number}", HOST)).state for number in (1, 2)} == {"W"}
+
+
+@pytest.mark.parametrize("kind", ["hang_before_answer", "drip_body", "drip_headers"])
+def test_a_seed_that_stalls_is_a_crawl_that_failed(kind: str, tmp_path: Path, site: Site) -> None:
+    """No seed answered: exit 1, said in a sentence, the cause recorded."""
+    site.drip_pause_s = 0.1
+    site.misbehave("/", kind, host=HOST)
+    crawled = crawl(tmp_path, [site.at("/", HOST)], *FAST, "--timeout", "1s", *at_host(site))
+    assert crawled.code == 1 and crawled.stderr.strip(), crawled
+    assert crawled.page(site.at("/", HOST)).error in MISBEHAVIOURS[kind].outcomes
+
+
+def test_slow_redirects_have_a_deadline_each(tmp_path: Path, site: Site) -> None:
+    """A chain whose every hop takes its time is walked: the deadline is a request's, not a chain's."""
+
+    def hop(number: int) -> Callable[[Line, Request], object]:
+        async def behave(line: Line, request: Request) -> bool:
+            await asyncio.sleep(0.6)
+            await line.send(answer_bytes(Response(html_page("moved"), 302, headers={"Location": f"/hop/{number + 1}"})))
+            return True
+
+        return behave
+
+    for number in range(3):
+        site.behave(f"/hop/{number}", hop(number), host=HOST)  # type: ignore[arg-type]
+    site.page("/hop/3", host=HOST)
+    lay_out(site, ["/hop/0"])
+    crawled = crawl(tmp_path, [site.at("/", HOST)], *FAST, "--timeout", "1.5s", *at_host(site))
+    assert_healthy(crawled, site)
+    assert crawled.page(site.at("/hop/3", HOST)).title == "/hop/3"
