@@ -49,9 +49,17 @@ class Crawled:
 
 
 def crawl(
-    folder: Path, seeds: Sequence[str], *options: str, limit_s: float = 60.0, read_links: bool = False
+    folder: Path,
+    seeds: Sequence[str],
+    *options: str,
+    limit_s: float = 60.0,
+    read_links: bool = False,
+    check: bool = False,
 ) -> Crawled:
-    """One crawl by the command line, ended by itself; all it knows is read back."""
+    """One crawl by the command line, ended by itself; all it knows is read back.
+
+    ``check``: `weft check` finds the folder consistent, archive and index too.
+    """
     place = folder / "crawl"
     environment = {name: value for name, value in os.environ.items() if not name.upper().endswith("_PROXY")}
     environment |= {"PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1", "COLUMNS": "160"}
@@ -78,6 +86,15 @@ def crawl(
         stderr = noise.read().decode(errors="replace")
     seconds = time.monotonic() - began
     assert place.exists(), f"exit {code}: {stderr[-2_000:]}"
+    if check:
+        verdict = subprocess.run(
+            [sys.executable, "-m", "weft", "check", str(place)],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert verdict.returncode == 0, verdict.stdout[-2_000:] + verdict.stderr[-2_000:]
     with StoredCrawl(place) as stored:
         pages = {page.url: page for page in stored.pages(everything=True)}
         visits = "SELECT u.text, v.detail FROM visit v JOIN url u ON u.id = v.url ORDER BY v.id"

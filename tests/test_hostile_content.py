@@ -38,7 +38,9 @@ def kinds(tmp_path_factory: pytest.TempPathFactory) -> Content:
             site.misbehave(f"/{kind}", kind, host=HOST)
         lay_out(site, [f"/{kind}" for kind in KINDS])
         options = (*FAST, "--timeout", "30s", *at_host(site))
-        return Content(site, crawl(tmp_path_factory.mktemp("kinds"), [site.at("/", HOST)], *options, limit_s=120))
+        return Content(
+            site, crawl(tmp_path_factory.mktemp("kinds"), [site.at("/", HOST)], *options, limit_s=120, check=True)
+        )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -282,7 +284,9 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Content:
             site.file(f"/{name}", one.body, one.content_type, headers=one.headers, host=HOST)
         lay_out(site, [f"/{name}" for name in DOCUMENTS])
         options = (*FAST, "--timeout", "30s", *at_host(site))
-        return Content(site, crawl(tmp_path_factory.mktemp("docs"), [site.at("/", HOST)], *options, limit_s=120))
+        return Content(
+            site, crawl(tmp_path_factory.mktemp("docs"), [site.at("/", HOST)], *options, limit_s=120, check=True)
+        )
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

@@ -22,7 +22,19 @@ from hostile import (
     kinds_of,
     lay_out,
 )
-from web import MISBEHAVIOURS, PRIVATE_PLACES, NameServer, Request, Response, Site, _head, html_page
+from web import (
+    MISBEHAVIOURS,
+    PRIVATE_PLACES,
+    Authority,
+    Behaviour,
+    Line,
+    NameServer,
+    Request,
+    Response,
+    Site,
+    _head,
+    html_page,
+)
 
 KINDS = kinds_of("redirects")
 
@@ -101,7 +113,7 @@ def test_locations_lead_where_browsers_go(tmp_path: Path, site: Site) -> None:
         "/t22?é".encode().decode("latin-1"): "/t22?%C3%A9",
         f"http://{HOST.upper()}:0{site.port}/t23": "/t23",
         f"http://%68ostile.test:{site.port}/t24": "/t24",
-        f"http://ｈostile.test:{site.port}/t25".encode().decode("latin-1"): "/t25",
+        f"http://\uff48ostile.test:{site.port}/t25".encode().decode("latin-1"): "/t25",
         "http://@" + a + "/t26": "/t26",
         "/t27" + "x" * 4_000: "/t27" + "x" * 4_000,
         '/t28"<>`{}|^': "/t28%22%3C%3E%60%7B%7D|%5E",
@@ -138,9 +150,9 @@ def test_locations_lead_where_browsers_go(tmp_path: Path, site: Site) -> None:
     assert {request.host for request in site.requests} == {HOST}
 
 
-def _moved(place: str, status: str = "302 Found") -> Callable[..., object]:
-    async def behave(line: object, request: Request) -> bool:
-        await line.send(_head(f"Location: {place}", "Content-Length: 0", status=status))  # type: ignore[attr-defined]
+def _moved(place: str, status: str = "302 Found") -> Behaviour:
+    async def behave(line: Line, request: Request) -> bool:
+        await line.send(_head(f"Location: {place}", "Content-Length: 0", status=status))
         return True
 
     return behave
@@ -150,13 +162,60 @@ def _moved(place: str, status: str = "302 Found") -> Callable[..., object]:
 
 
 HOSTS = (
-    "127.0.0.1 localhost localhost. LOCALHOST a.localhost 127.1 127.0.1 127.255.255.254 0177.0.0.1 0177.1 0x7f.0.0.1"
-    " 0x7f.1 0x7f000001 2130706433 017700000001 0.0.0.0 0 [::1] [::] [0:0:0:0:0:0:0:1] [::ffff:127.0.0.1]"
-    " [::ffff:7f00:1] [::127.0.0.1] [64:ff9b::7f00:1] [2002:7f00:1::] [::ffff:0:127.0.0.1] [fe80::1] 127.0.0.1."
-    " %31%32%37.0.0.1 １２７.0.0.1 ①②⑦.0.0.1 127。0。0。1 loc%61lhost ⓛocalhost inner.test cname.test inner6.test"
-    " mapped.test zero.test multi.test deep.inner.test 169.254.169.254 2852039166 0xa9fea9fe 10.0.0.1 192.168.1.1"
-    " 172.16.0.1 100.64.0.1 198.18.0.1 224.0.0.1 255.255.255.255 [ff02::1] [fd00:ec2::254]"
-).split()
+    "127.0.0.1",
+    "localhost",
+    "localhost.",
+    "LOCALHOST",
+    "a.localhost",
+    "127.1",
+    "127.0.1",
+    "127.255.255.254",
+    "0177.0.0.1",
+    "0177.1",
+    "0x7f.0.0.1",
+    "0x7f.1",
+    "0x7f000001",
+    "2130706433",
+    "017700000001",
+    "0.0.0.0",
+    "0",
+    "[::1]",
+    "[::]",
+    "[0:0:0:0:0:0:0:1]",
+    "[::ffff:127.0.0.1]",
+    "[::ffff:7f00:1]",
+    "[::127.0.0.1]",
+    "[64:ff9b::7f00:1]",
+    "[2002:7f00:1::]",
+    "[::ffff:0:127.0.0.1]",
+    "[fe80::1]",
+    "127.0.0.1.",
+    "%31%32%37.0.0.1",
+    "\uff11\uff12\uff17.0.0.1",
+    "①②⑦.0.0.1",
+    "127。0。0。1",
+    "loc%61lhost",
+    "ⓛocalhost",
+    "inner.test",
+    "cname.test",
+    "inner6.test",
+    "mapped.test",
+    "zero.test",
+    "multi.test",
+    "deep.inner.test",
+    "169.254.169.254",
+    "2852039166",
+    "0xa9fea9fe",
+    "10.0.0.1",
+    "192.168.1.1",
+    "172.16.0.1",
+    "100.64.0.1",
+    "198.18.0.1",
+    "224.0.0.1",
+    "255.255.255.255",
+    "[ff02::1]",
+    "[fd00:ec2::254]",
+)
 
 
 @pytest.mark.parametrize("scope", ["free", "host"])
@@ -201,7 +260,7 @@ def test_a_public_crawl_never_connects_to_a_private_address(
 
 
 def test_a_crawl_of_a_private_seed_stays_at_its_address(tmp_path: Path, sites: Callable[..., Site]) -> None:
-    """A seed on loopback may be crawled; other private addresses, and other ports of the same, are none of its scope."""
+    """A seed on loopback may be crawled; other private addresses, and other ports of its own, are out of its scope."""
     site, neighbour, port = sites(), sites("127.0.0.2"), sites()
     for number, host in enumerate(("127.0.0.2", "127.0.0.3", "localhost", "[::1]", "169.254.169.254", "10.0.0.1", "0")):
         for target in (neighbour.port, port.port, site.port):
@@ -362,10 +421,10 @@ def test_refreshes_are_links_and_their_loops_end(tmp_path: Path, site: Site) -> 
 def test_odd_redirects(tmp_path: Path, site: Site) -> None:
     """Bodies of redirects are no pages; two Locations, and statuses that redirect nowhere."""
 
-    def answer(status: str, *lines: str) -> Callable[..., object]:
-        async def behave(line: object, request: Request) -> bool:
+    def answer(status: str, *lines: str) -> Behaviour:
+        async def behave(line: Line, request: Request) -> bool:
             body = html_page("moved", ["/in-the-body"])
-            await line.send(_head(*lines, f"Content-Length: {len(body)}", status=status) + body)  # type: ignore[attr-defined]
+            await line.send(_head(*lines, f"Content-Length: {len(body)}", status=status) + body)
             return True
 
         return behave
@@ -398,7 +457,7 @@ def test_odd_redirects(tmp_path: Path, site: Site) -> None:
 
 
 def test_from_https_to_http_nothing_secret_goes_along(
-    tmp_path: Path, site: Site, tls_site: Callable[..., Site], authority: object
+    tmp_path: Path, site: Site, tls_site: Callable[..., Site], authority: Authority
 ) -> None:
     """A redirect down to plain HTTP, and up to a bad certificate: cookies and passwords stay where they belong."""
     secure = tls_site("good", "secure.test")
@@ -419,7 +478,7 @@ def test_from_https_to_http_nothing_secret_goes_along(
         "--ca",
         str(authority.certificate),
         "--auth",
-        f"me:secret@secure.test:{secure.port}",  # type: ignore[attr-defined]
+        f"me:secret@secure.test:{secure.port}",
         *at_host(site, "secure.test", "bad.test"),
     )
     assert crawled.code == 0

@@ -160,7 +160,7 @@ def test_large_shop_is_honest(site: Site, tmp_path: Path) -> None:
 
 def test_invented_web_is_honest(invented: Callable[..., Served], tmp_path: Path) -> None:
     """E20, few false alarms: 2,000 pages of an invented web, none of them refused as a trap."""
-    served = invented(seed=11, hosts=2, pages=2_200, record=False, traps=False)
+    served = invented(seed=11, hosts=5, pages=2_200, record=False, traps=False)
     crawled = crawl(
         tmp_path, served.seeds, "--resolve", served.resolve, "--delay", "0", "--per-host", "8", "--no-archive", limit_s=90.0
     )  # fmt: skip

@@ -106,7 +106,7 @@ def references(authority: str) -> dict[str, str | None]:
         f"HTTP://{authority.upper()}/u44": "/u44",
         f"http://{HOST}:0{port}/u45": "/u45",
         f"http://%68ostile.test:{port}/u46": "/u46",
-        f"http://ｈostile.test:{port}/u47": "/u47",
+        f"http://\uff48ostile.test:{port}/u47": "/u47",
         f"http://hos\u00adtile.test:{port}/u48": "/u48",
         f"http://hostile。test:{port}/u49": "/u49",
         f"http:\\\\{authority}\\u50": "/u50",

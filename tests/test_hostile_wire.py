@@ -69,7 +69,8 @@ def kinds(tmp_path_factory: pytest.TempPathFactory) -> Wire:
         for kind in KINDS:
             site.misbehave(f"/{kind}", kind, host=HOST)
         lay_out(site, [f"/{kind}" for kind in KINDS])
-        return Wire(site, crawl(tmp_path_factory.mktemp("kinds"), [site.at("/", HOST)], *FAST, *at_host(site)))
+        folder = tmp_path_factory.mktemp("kinds")
+        return Wire(site, crawl(folder, [site.at("/", HOST)], *FAST, *at_host(site), check=True))
 
 
 @pytest.mark.parametrize("kind", KINDS)

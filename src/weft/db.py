@@ -92,13 +92,31 @@ def open_reader(path: Path, newest: int) -> sqlite3.Connection:
     """A read-only connection. It never holds a snapshot longer than one statement, so the WAL can be checkpointed."""
     if not path.is_file():
         raise FolderError(f"{path.parent} holds no crawl (there is no {path.name} in it)")
+    # Plainly read-only; where a killed writer left something to be recovered, by a connection that may recover it;
+    # on a medium that cannot be written, as it stands.
+    trouble: sqlite3.Error | None = None
+    for mode in ("mode=ro", "mode=rw", "mode=ro&immutable=1"):
+        try:
+            return _reading(path, mode, newest)
+        except sqlite3.OperationalError as error:
+            if not getattr(error, "sqlite_errorname", "").startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")):
+                raise FolderError(explain(error, path)) from error
+            trouble = trouble or error
+        except sqlite3.Error as error:
+            raise FolderError(explain(error, path)) from error
+    assert trouble is not None
+    raise FolderError(explain(trouble, path)) from trouble
+
+
+def _reading(path: Path, mode: str, newest: int) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, isolation_level=None)
     try:
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
         connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
         connection.execute("PRAGMA query_only = ON")
         _refuse_foreign(connection, path, connection.execute("PRAGMA user_version").fetchone()[0], newest)
-    except sqlite3.Error as error:
-        raise FolderError(explain(error, path)) from error
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

@@ -35,6 +35,11 @@ _OURS = {
 }
 
 
+def _is_ours(name: str) -> bool:
+    """Whether a file is one that a crawl makes, or was making when it was killed."""
+    return name in _OURS or name.startswith(f".{SPEC_FILE}.")
+
+
 class Folder:
     """Paths inside one crawl's folder. Making one touches nothing."""
 
@@ -69,7 +74,7 @@ class Folder:
         if self.path.exists() and not self.path.is_dir():
             raise FolderError(f"{self.path} is a file: name a folder with -o")
         if self.path.is_dir() and not self.exists:
-            foreign = sorted(entry.name for entry in self.path.iterdir() if entry.name not in _OURS)
+            foreign = sorted(entry.name for entry in self.path.iterdir() if not _is_ours(entry.name))
             if foreign:
                 raise FolderError(
                     f"{self.path} is not empty and holds no crawl (there is {foreign[0]!r} in it):"

@@ -316,7 +316,7 @@ class Crawl:
         """A sitemap is read where it belongs to the crawl: on the site that names it, or inside the scope."""
         parts = self.parts
         site_id = parts.frontier.discovery.site_id(site_of(url))
-        if (site_id != asking_site and not parts.judge.covers(url)) or not parts.rules.allows(url):
+        if site_id != asking_site and not parts.judge.covers(url):
             return
         lease = parts.sitemaps.add(url, site_id, parent)
         if lease is not None:
@@ -375,6 +375,9 @@ class Crawl:
                 store.bug(*bug)
             store.write([done.visit for done in batch], packs, parts.archive.positions())
             frontier.discovery.offer_again()
+            for lease, refusal in frontier.refused_errands:
+                parts.sitemaps.end(lease, refusal.cause.value, 0)
+            frontier.refused_errands.clear()
             parts.sitemaps.flush(frontier.discovery.name)
             parts.rules.flush()
             frontier.flush()

@@ -98,6 +98,8 @@ def _is_seeded(folder: Folder) -> bool:
         return reader.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone() is not None and (
             reader.execute("SELECT 1 FROM meta WHERE name = 'seeded'").fetchone() is not None
         )
+    except sqlite3.Error as error:
+        raise FolderError(explain(error, folder.db)) from error
     finally:
         reader.close()
 

@@ -101,11 +101,6 @@ class SiteRules:
             return Refuse(Cause.ROBOTS_DISALLOWED, f"line {verdict.line}: {verdict.rule}" if verdict.line else verdict.rule)
         return known.ticket
 
-    def allows(self, url: str) -> bool:
-        """Whether robots.txt, as far as it is known, lets us ask; for sitemaps, which wait for nothing."""
-        known = None if self._ignore else self._known(origin_of(url))
-        return known is None or known.rules is None or known.rules.check(path_of(url)).allowed
-
     def _known(self, origin: str) -> Known | None:
         known = self._cache.get(origin)
         if known is None:

@@ -71,6 +71,7 @@ class SqlFrontier:
         self.unresolved: deque[Site] = deque()
         self.resolving = 0
         self.refused_in_take: list[tuple[int, Refuse | Verdict]] = []
+        self.refused_errands: list[tuple[Lease, Refuse]] = []
         self.later_seeds: list[tuple[str, str]] = []
         self._cut_sites: dict[int, str] = {}
         self._next_retry_ms: int | None = None
@@ -241,8 +242,22 @@ class SqlFrontier:
         return lease
 
     def _errand_or_page(self, site: Site) -> Lease | None:
-        if site.errands:
-            return site.errands.popleft()
+        while site.errands:
+            if site.errands[0].purpose is Purpose.ROBOTS:
+                return site.errands.popleft()
+            if site.robots_pending:
+                return None
+            match self._gate.check(site.errands[0].url, site.id):
+                case Pass():
+                    return site.errands.popleft()
+                case Ask(lease=lease):
+                    site.robots_pending = True
+                    return lease
+                case Hold():
+                    site.robots_pending = True
+                    return None
+                case Refuse() as refused:
+                    self.refused_errands.append((site.errands.popleft(), refused))
         if site.robots_pending:
             return None
         if self._over_budget(site):

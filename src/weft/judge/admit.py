@@ -168,7 +168,7 @@ class Admission:
             return Verdict(Reason.HAS_CREDENTIALS)
         site = site_of(url)
         port = site.rpartition(":")[2]
-        if port.isdigit() and int(port) in BAD_PORTS and site not in self._seed_sites:
+        if port.isdecimal() and int(port) in BAD_PORTS and site not in self._seed_sites:
             return Verdict(Reason.BAD_PORT, port)
         if self._scope.by_site and not self._scope.covers(url):
             return Verdict(Reason.OUT_OF_SCOPE, self._scope.describe()[:200])

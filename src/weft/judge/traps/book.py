@@ -25,6 +25,7 @@ from weft.judge.traps.urls import (
     series_of,
     shape_of,
     split_url,
+    without_alias,
     without_session,
 )
 from weft.ports import Parent
@@ -406,9 +407,13 @@ class TrapBook:
         traps = self._traps
         if traps.slash_aliases and is_alias(path):
             limit = traps.slash_aliases
-            if self._aliases.number(str(site_id)) >= limit:
-                return Reason.SLASH_ALIASES, f"{limit} odd spellings on this site (--trap-slash-aliases {limit})"
-            self._aliases.add(str(site_id))
+            page = f"{site_id} {_mark(without_alias(path))}"
+            if self._aliases.number(page):  # not the first odd spelling of that page: sites exist that know no other
+                if self._aliases.number(str(site_id)) >= limit:
+                    return Reason.SLASH_ALIASES, f"{limit} odd spellings on this site (--trap-slash-aliases {limit})"
+                self._aliases.add(str(site_id))
+            else:
+                self._aliases.put(page, 1)
         if traps.session_ids and (query or ";" in path or "(" in path):
             bare = without_session(url)
             if bare is not url:

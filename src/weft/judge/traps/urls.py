@@ -215,6 +215,14 @@ def is_alias(path: str) -> bool:
     return path.endswith(("..", ";")) or "../" in path or ";/" in path
 
 
+_ODD_MARKS = re.compile(r"//+|(?:\.\.|;)+(?=/|$)")
+
+
+def without_alias(path: str) -> str:
+    """The path as it would be spelled without mistakes, whatever its ``is_alias``."""
+    return _ODD_MARKS.sub(lambda found: "/" if found[0][0] == "/" else "", path)
+
+
 # ---- dates -------------------------------------------------------------------------------------------------------
 
 
