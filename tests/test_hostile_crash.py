@@ -173,7 +173,11 @@ def tiny_disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
     def mount(size_kib: int) -> Path:
         place = tmp_path / "disk"
         place.mkdir(exist_ok=True)
-        done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size_kib}k", "weft-test", str(place)], capture_output=True, check=False)
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", f"size={size_kib}k", "weft-test", str(place)],
+            capture_output=True,
+            check=False,
+        )
         if done.returncode != 0:
             pytest.skip(f"no file system can be mounted here: {done.stderr.decode().strip()}")
         mounted.append(place)
@@ -214,7 +218,12 @@ def test_full_from_the_start(site: Site, weft: Weft, tiny_disk: Callable[[int], 
     disk = tiny_disk(12)
     site.page("/")
     run = weft("crawl", site.url, "-o", disk / "out", *QUICK)
-    assert run.code in (1, 2) and run.stderr.startswith("weft: ") and "Traceback" not in run.stderr and "bug" not in run.stderr, (run.code, run.stderr)
+    assert (
+        run.code in (1, 2)
+        and run.stderr.startswith("weft: ")
+        and "Traceback" not in run.stderr
+        and "bug" not in run.stderr
+    ), (run.code, run.stderr)
 
 
 @pytest.mark.parametrize("limit_b", [150_000, 400_000])
@@ -229,7 +238,11 @@ def test_quota(site: Site, weft: Weft, limit_b: int) -> None:
     code, stderr = finish(process)
     assert code in (1, 2), (code, stderr)
     assert "Traceback" not in stderr and "bug in weft" not in stderr and stderr.startswith("weft: "), stderr
-    again = weft("resume" if (weft.folder / "out" / "crawl.toml").exists() else "crawl", *(["out"] if (weft.folder / "out" / "crawl.toml").exists() else [site.url, "-o", "out"]), "--quiet")
+    again = weft(
+        "resume" if (weft.folder / "out" / "crawl.toml").exists() else "crawl",
+        *(["out"] if (weft.folder / "out" / "crawl.toml").exists() else [site.url, "-o", "out"]),
+        "--quiet",
+    )
     assert again.code == 0, again.stderr
     assert_whole(weft, site, paths)
 
@@ -241,9 +254,18 @@ def test_read_only_place(site: Site, weft: Weft, tiny_disk: Callable[[int], Path
     assert weft("crawl", site.url, "-o", disk / "old", *QUICK).code == 0
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
     asked = len(site.requests)
-    for words in (("crawl", site.url, "-o", disk / "new"), ("resume", disk / "old"), ("crawl", site.url, "-o", disk / "old")):
+    for words in (
+        ("crawl", site.url, "-o", disk / "new"),
+        ("resume", disk / "old"),
+        ("crawl", site.url, "-o", disk / "old"),
+    ):
         run = weft(*words, *QUICK[:0], "--quiet")
-        assert run.code in (1, 2) and run.stderr.startswith("weft: ") and "Traceback" not in run.stderr and "bug in weft" not in run.stderr, (words, run)
+        assert (
+            run.code in (1, 2)
+            and run.stderr.startswith("weft: ")
+            and "Traceback" not in run.stderr
+            and "bug in weft" not in run.stderr
+        ), (words, run)
     assert len(site.requests) == asked
     assert weft("pages", disk / "old").code == 0, weft("pages", disk / "old").stderr
     assert weft("status", disk / "old").code == 0
@@ -270,7 +292,15 @@ def test_damaged_database(site: Site, weft: Weft, harm: str) -> None:
         (weft.folder / "out" / f"crawl.db{rest}").unlink(missing_ok=True)
     file.write_bytes(content)
     archives = {path.name: path.read_bytes() for path in (weft.folder / "out" / "warc").glob("*.warc.gz")}
-    commands = [("resume", "out"), ("status", "out"), ("pages", "out"), ("check", "out"), ("links", "out"), ("why", "out", site.url), ("add", "out", site.at("/x"))]
+    commands = [
+        ("resume", "out"),
+        ("status", "out"),
+        ("pages", "out"),
+        ("check", "out"),
+        ("links", "out"),
+        ("why", "out", site.url),
+        ("add", "out", site.at("/x")),
+    ]
     for words in commands if harm == "middle" else commands[:2]:
         run = weft(*words)
         assert "Traceback" not in run.stderr and "bug in weft" not in run.stderr, (words, run)
@@ -288,7 +318,11 @@ def test_double_start(site: Site, weft: Weft) -> None:
     paths = tree(site, 60, delay_s=0.25)
     process = weft.start("crawl", site.url, "-o", "out", *QUICK)
     wait_for(site, 4)
-    for words in (("crawl", site.url, "-o", "out", *QUICK), ("resume", "out"), ("crawl", site.url, "-o", "out", "--fresh", *QUICK)):
+    for words in (
+        ("crawl", site.url, "-o", "out", *QUICK),
+        ("resume", "out"),
+        ("crawl", site.url, "-o", "out", "--fresh", *QUICK),
+    ):
         run = weft(*words)
         assert run.code == 2 and "running" in run.stderr, run
     code, stderr = finish(process)
@@ -312,7 +346,19 @@ def test_few_descriptors(site: Site, weft: Weft, descriptors: int) -> None:
     """Issue 3, 10: a low limit of open files makes the crawl narrower, not wrong."""
     paths = tree(site, 20)
     hosts = [f"h{n}.test" for n in range(30)]
-    command = [sys.executable, "-m", "weft", "crawl", site.url, *(site.at("/", host) for host in hosts), "-o", "out", *QUICK, "--resolve", "*.test=127.0.0.1"]
+    command = [
+        sys.executable,
+        "-m",
+        "weft",
+        "crawl",
+        site.url,
+        *(site.at("/", host) for host in hosts),
+        "-o",
+        "out",
+        *QUICK,
+        "--resolve",
+        "*.test=127.0.0.1",
+    ]
     process = subprocess.Popen(
         command, cwd=weft.folder, env=weft.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors)),
@@ -459,8 +505,11 @@ def test_closed_streams(site: Site, weft: Weft) -> None:
     assert weft("resume", "out", "--quiet").code == 0
     assert_whole(weft, site, paths)
     reader = subprocess.run(
-        f"{sys.executable} -m weft pages out | head -1", shell=True, cwd=weft.folder, env=weft.environment, capture_output=True, check=False
+        f"{sys.executable} -m weft pages out | head -1",
+        shell=True,
+        cwd=weft.folder,
+        env=weft.environment,
+        capture_output=True,
+        check=False,
     )
     assert reader.stdout.count(b"\n") == 1 and b"Traceback" not in reader.stderr and reader.stderr == b"", reader.stderr
-
-

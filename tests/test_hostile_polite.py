@@ -43,7 +43,9 @@ def _rests_after(site: Site, host: str, path: str) -> list[float]:
     """How long the whole host was left alone after each request of a path."""
     requests = requests_of(site, host)
     return [
-        later.time_monotonic - this.time_monotonic for this, later in zip(requests, requests[1:], strict=False) if this.path == path
+        later.time_monotonic - this.time_monotonic
+        for this, later in zip(requests, requests[1:], strict=False)
+        if this.path == path
     ]
 
 
@@ -59,13 +61,23 @@ def by_default(tmp_path_factory: pytest.TempPathFactory) -> object:
         _busy(site, "date.test", 1, 503, lambda: {"Retry-After": formatdate(time.time() + 3, usegmt=True)})
         _busy(site, "silent.test", 3, 429, dict)
         _busy(site, "silent503.test", 2, 503, dict)
-        for name, value in {"nonsense": "in a while", "negative": "-5", "past": formatdate(1e9, usegmt=True), "zero": "0", "float": "1.5"}.items():
+        for name, value in {
+            "nonsense": "in a while",
+            "negative": "-5",
+            "past": formatdate(1e9, usegmt=True),
+            "zero": "0",
+            "float": "1.5",
+        }.items():
             _busy(site, f"{name}.test", 1, 429, lambda value=value: {"Retry-After": value})
         _busy(site, "robots-busy.test", 0, 429, dict)
         turns = iter(range(100))
         site.serve(
             "/robots.txt",
-            lambda _r: Response(b"", 503, headers={"Retry-After": "2"}) if next(turns) < 1 else Response(b"", 200, "text/plain"),
+            lambda _r: (
+                Response(b"", 503, headers={"Retry-After": "2"})
+                if next(turns) < 1
+                else Response(b"", 200, "text/plain")
+            ),
             host="robots-busy.test",
         )
         _busy(site, "map-busy.test", 1, 503, lambda: {"Retry-After": "2"}, at="/sitemap.xml")
@@ -86,8 +98,20 @@ def _plain_hosts(site: Site) -> None:
     site.redirect("/r2", "/r3", 301, host="plain.test")
     site.page("/r3", host="plain.test")
     site.robots("Sitemap: /index.xml\nUser-agent: *\nDisallow:\n", host="plain.test")
-    site.file("/index.xml", b"<sitemapindex><sitemap><loc>" + site.at("/map.xml", "plain.test").encode() + b"</loc></sitemap></sitemapindex>", "text/xml", host="plain.test")
-    site.file("/map.xml", b"<urlset><url><loc>" + site.at("/mapped", "plain.test").encode() + b"</loc></url></urlset>", "text/xml", host="plain.test")
+    site.file(
+        "/index.xml",
+        b"<sitemapindex><sitemap><loc>"
+        + site.at("/map.xml", "plain.test").encode()
+        + b"</loc></sitemap></sitemapindex>",
+        "text/xml",
+        host="plain.test",
+    )
+    site.file(
+        "/map.xml",
+        b"<urlset><url><loc>" + site.at("/mapped", "plain.test").encode() + b"</loc></url></urlset>",
+        "text/xml",
+        host="plain.test",
+    )
     site.page("/mapped", host="plain.test")
     for host, delay in {"one.test": "1", "fraction.test": "0.7", "small.test": "0.1", "comma.test": "1,2"}.items():
         site.robots(f"User-agent: *\nCrawl-delay: {delay}\n", host=host)
@@ -134,7 +158,8 @@ def _directives(site: Site) -> None:
         site.page(path, [f"/leaf{path}"], headers={"X-Robots-Tag": value}, host=host)
         site.page(f"/leaf{path}", host=host)
     anchors = "".join(
-        f'<a rel="{rel}" href="/rel/{n}">x</a>' for n, rel in enumerate(("nofollow", "NoFollow", "ugc nofollow", "noopener  nofollow\tx"))
+        f'<a rel="{rel}" href="/rel/{n}">x</a>'
+        for n, rel in enumerate(("nofollow", "NoFollow", "ugc nofollow", "noopener  nofollow\tx"))
     )
     site.page("/links", body=anchors + '<a rel="noopener" href="/rel/yes">x</a>', host=host)
     site.page("/rel/yes", host=host)
@@ -150,7 +175,9 @@ def test_delay_holds_for_everything(by_default: tuple[Site, object]) -> None:
     assert site.asked("/lost", "retries.test") == 3
 
 
-@pytest.mark.parametrize(("host", "delay_s"), [("one.test", 1.0), ("fraction.test", 0.7), ("small.test", 0.5), ("ours.test", 1.0)])
+@pytest.mark.parametrize(
+    ("host", "delay_s"), [("one.test", 1.0), ("fraction.test", 0.7), ("small.test", 0.5), ("ours.test", 1.0)]
+)
 def test_crawl_delay(by_default: tuple[Site, object], host: str, delay_s: float) -> None:
     """G6: Crawl-delay of our own group, never below the operator's delay."""
     site, _ = by_default
@@ -179,7 +206,9 @@ def test_backs_off_longer_each_time(by_default: tuple[Site, object], host: str) 
     site, _ = by_default
     rests = _rests_after(site, host, "/busy")
     refused = rests[: 3 if host == "silent.test" else 2]
-    assert refused[0] >= 1.0 - EARLY_S and all(later >= earlier * 1.5 for earlier, later in zip(refused, refused[1:], strict=False)), rests
+    assert refused[0] >= 1.0 - EARLY_S and all(
+        later >= earlier * 1.5 for earlier, later in zip(refused, refused[1:], strict=False)
+    ), rests
 
 
 @pytest.mark.parametrize("path", ["/meta", "/upper", "/none", "/ours", "/header", "/header-ours", "/header-none"])
@@ -193,7 +222,9 @@ def test_nofollow_pages(by_default: tuple[Site, object], path: str) -> None:
     assert crawled.page(site.at(f"/leaf{path}", "directives.test")).reason == "NOFOLLOW"
 
 
-@pytest.mark.parametrize("path", ["/noindex", "/others", "/follow", "/header-others", "/header-noindex", "/header-date"])
+@pytest.mark.parametrize(
+    "path", ["/noindex", "/others", "/follow", "/header-others", "/header-noindex", "/header-date"]
+)
 def test_followed_pages(by_default: tuple[Site, object], path: str) -> None:
     """E17: what is said to others, or only of indexing, does not stop us; noindex is a field."""
     site, crawled = by_default
@@ -257,7 +288,9 @@ def test_parallel_requests_keep_their_bounds(site: Site, tmp_path: Path) -> None
     assert site.parallel_max("many.test") == 4
     assert crawled.status.pages >= 42
     starts = [request.time_monotonic for request in requests_of(site, "busy.test")][2:]
-    assert len([at for at in starts if at < starts[0] + 0.9]) <= 4, starts  # those that were under way, and then silence
+    assert len([at for at in starts if at < starts[0] + 0.9]) <= 4, (
+        starts
+    )  # those that were under way, and then silence
     assert crawled.code == 3 and crawled.status.stop_reason == "waiting"
 
 
@@ -281,7 +314,11 @@ def test_long_waits_end_the_run(site: Site, tmp_path: Path, weft: Weft) -> None:
     site.page("/", ["/a", "/b"], host="good.test")
     site.page("/a", host="good.test")
     site.page("/b", host="good.test")
-    for host, value in {"year.test": "31536000", "overflow.test": "9" * 400, "date.test": "Fri, 31 Dec 9999 23:59:59 GMT"}.items():
+    for host, value in {
+        "year.test": "31536000",
+        "overflow.test": "9" * 400,
+        "date.test": "Fri, 31 Dec 9999 23:59:59 GMT",
+    }.items():
         site.page("/", ["/x"], host=host)
         site.page("/x", status=503, headers={"Retry-After": value}, host=host)
     site.robots(b"", status=503, host="robots.test")

@@ -27,7 +27,14 @@ class Origins:
     def host(self, name: str) -> str:
         return f"{name}.test"
 
-    def case(self, name: str, robots: Response | Callable[[Request], Response] | None, *, asks: tuple[str, ...] = (), never: tuple[str, ...] = ()) -> str:
+    def case(
+        self,
+        name: str,
+        robots: Response | Callable[[Request], Response] | None,
+        *,
+        asks: tuple[str, ...] = (),
+        never: tuple[str, ...] = (),
+    ) -> str:
         """A host with this robots.txt whose front page links to all the paths."""
         host = self.host(name)
         self.site.page("/", [*asks, *never], host=host)
@@ -55,22 +62,52 @@ def _cases(origins: Origins) -> None:
     no = "Disallow: /no"
     case("recovers", after(1, Response(b"", 503), text("User-agent: *", no)), asks=("/yes",), never=("/no",))
     case("recovers-twice", after(2, Response(b"", 500), text("User-agent: *", no)), asks=("/yes",), never=("/no",))
-    case("slow-file", lambda _r: Response(b"User-agent: *\nDisallow: /no", 200, PLAIN, delay_s=1.0), asks=("/yes",), never=("/no",))
+    case(
+        "slow-file",
+        lambda _r: Response(b"User-agent: *\nDisallow: /no", 200, PLAIN, delay_s=1.0),
+        asks=("/yes",),
+        never=("/no",),
+    )
     case("no-content", Response(b"", 204, PLAIN), asks=("/yes",))
-    case("gzipped", Response(_gzip(b"User-agent: *\nDisallow: /no\n"), 200, PLAIN, {"Content-Encoding": "gzip"}), asks=("/yes",), never=("/no",))
+    case(
+        "gzipped",
+        Response(_gzip(b"User-agent: *\nDisallow: /no\n"), 200, PLAIN, {"Content-Encoding": "gzip"}),
+        asks=("/yes",),
+        never=("/no",),
+    )
     case("image-type", Response(b"User-agent: *\nDisallow: /no\n", 200, "image/png"), asks=("/yes",), never=("/no",))
-    case("agent-case", text("User-agent: WEFT", no, "", "User-agent: *", "Disallow: /yes"), asks=("/yes",), never=("/no",))
+    case(
+        "agent-case",
+        text("User-agent: WEFT", no, "", "User-agent: *", "Disallow: /yes"),
+        asks=("/yes",),
+        never=("/no",),
+    )
     case("agent-version", text("User-agent: weft/9.9", no), asks=("/yes",), never=("/no",))
     case("two-groups", text("User-agent: weft", "Disallow: /no1", "", "User-agent: x", "Disallow: /", "", "User-agent: weft", "Disallow: /no2"),
          asks=("/yes",), never=("/no1", "/no2"))  # fmt: skip
-    case("shared-group", text("User-agent: x", "User-agent: weft", no, "User-agent: *", "Disallow: /"), asks=("/yes",), never=("/no",))
+    case(
+        "shared-group",
+        text("User-agent: x", "User-agent: weft", no, "User-agent: *", "Disallow: /"),
+        asks=("/yes",),
+        never=("/no",),
+    )
     case("wildcards", text("User-agent: *", "Disallow: /*.php$", "Disallow: /a*z", "Disallow: /*?"),
          asks=("/x.php5", "/a/y"), never=("/x.php", "/abcz", "/q?x=1"))  # fmt: skip
-    case("allow-longest", text("User-agent: *", "Disallow: /", "Allow: /yes", "Allow: /$"), asks=("/yes", "/yes/more"), never=("/no",))
+    case(
+        "allow-longest",
+        text("User-agent: *", "Disallow: /", "Allow: /yes", "Allow: /$"),
+        asks=("/yes", "/yes/more"),
+        never=("/no",),
+    )
     case("allow-tie", text("User-agent: *", "Disallow: /same", "Allow: /same"), asks=("/same",))
     case("case-matters", text("User-agent: *", "Disallow: /No"), asks=("/no",), never=("/No",))
     case("utf8", text("User-agent: *", "Disallow: /schön"), asks=("/schon",), never=("/sch%C3%B6n",))
-    case("escaped", text("User-agent: *", "Disallow: /%7Ejoe/", "Disallow: /a%2Fb"), asks=("/a/b",), never=("/~joe/x", "/a%2Fb"))
+    case(
+        "escaped",
+        text("User-agent: *", "Disallow: /%7Ejoe/", "Disallow: /a%2Fb"),
+        asks=("/a/b",),
+        never=("/~joe/x", "/a%2Fb"),
+    )
     case("crlf-and-space", text("User-agent : *\r", "  Disallow :   /no  # why\r", ""), asks=("/yes",), never=("/no",))
     case("folded", Response(b"User-agent: *\rDisallow: /no\r", 200, PLAIN), asks=("/yes",), never=("/no",))
     case("no-agent-line", text(no), asks=("/yes", "/no"))
@@ -79,19 +116,38 @@ def _cases(origins: Origins) -> None:
     site.redirect("/go", "/no", host=origins.host("redirect-target"))
     case("moved-file", Response(b"", 301, PLAIN, {"Location": "/elsewhere/rules.txt"}), asks=("/yes",), never=("/no",))
     site.respond("/elsewhere/rules.txt", text("User-agent: *", no), host=origins.host("moved-file"))
-    case("moved-host", Response(b"", 302, PLAIN, {"Location": site.at("/robots.txt", "rules-of-others.test")}), asks=("/yes",), never=("/no",))
+    case(
+        "moved-host",
+        Response(b"", 302, PLAIN, {"Location": site.at("/robots.txt", "rules-of-others.test")}),
+        asks=("/yes",),
+        never=("/no",),
+    )
     site.respond("/robots.txt", text("User-agent: *", no), host="rules-of-others.test")
     case("moved-to-404", Response(b"", 301, PLAIN, {"Location": "/nothing"}), asks=("/yes",))
     case("moved-to-500", Response(b"", 301, PLAIN, {"Location": "/broken"}), never=("/yes",))
     site.respond("/broken", Response(b"", 500), host=origins.host("moved-to-500"))
-    case("moved-inside", Response(b"", 302, PLAIN, {"Location": f"http://127.0.0.3:{site.port}/robots.txt"}), never=("/yes",))
+    case(
+        "moved-inside",
+        Response(b"", 302, PLAIN, {"Location": f"http://127.0.0.3:{site.port}/robots.txt"}),
+        never=("/yes",),
+    )
     case("moved-scheme", Response(b"", 302, PLAIN, {"Location": "file:///etc/passwd"}), never=("/yes",))
-    case("sitemap-forbidden", text("User-agent: *", "Disallow: /map", f"Sitemap: {site.at('/map.xml', 'sitemap-forbidden.test')}"), asks=("/yes",), never=("/map.xml",))
+    case(
+        "sitemap-forbidden",
+        text("User-agent: *", "Disallow: /map", f"Sitemap: {site.at('/map.xml', 'sitemap-forbidden.test')}"),
+        asks=("/yes",),
+        never=("/map.xml",),
+    )
     case("linked", text("User-agent: *", "Allow: /"), asks=("/robots.txt", "/yes"))
     origins.site.respond("/robots.txt", text("User-agent: *", "Allow: /"), host="linked.test")
     case("delay-comma", text("User-agent: *", "Crawl-delay: 0,3"), asks=("/a", "/b"))
     case("one-terabyte-rule", text("User-agent: *", "Disallow: /" + "x" * 15_000, no), asks=("/yes",), never=("/no",))
-    case("many-rules", text("User-agent: *", *(f"Disallow: /r{n}/*/x*y$" for n in range(9_000)), no), asks=("/r1/z",), never=("/no",))
+    case(
+        "many-rules",
+        text("User-agent: *", *(f"Disallow: /r{n}/*/x*y$" for n in range(9_000)), no),
+        asks=("/r1/z",),
+        never=("/no",),
+    )
 
 
 def _gzip(content: bytes) -> bytes:
@@ -163,7 +219,10 @@ def test_no_private_address(origins: Origins) -> None:
     assert origins.crawled is not None
     assert origins.crawled.code == 0 and origins.crawled.status.bugs == 0
     assert not origins.site.refused and not origins.site.faults
-    assert origins.crawled.page(origins.site.at("/", "moved-inside.test")).error in ("ADDRESS_REFUSED", "ROBOTS_UNAVAILABLE")
+    assert origins.crawled.page(origins.site.at("/", "moved-inside.test")).error in (
+        "ADDRESS_REFUSED",
+        "ROBOTS_UNAVAILABLE",
+    )
 
 
 # --- every scheme, host and port
@@ -177,8 +236,12 @@ def test_each_origin_first(site: Site, sites: Callable[..., Site], tmp_path: Pat
               body=f'<iframe src="{site.at("/x", "framed.a.test")}"></iframe>')  # fmt: skip
     site.redirect("/go", site.at("/x", "redirected.a.test"), host="a.test")
     site.redirect("/go-port", other.at("/y", "a.test"), host="a.test")
-    site.robots(f"Sitemap: {site.at('/map.xml', 'a.test')}\nSitemap: {site.at('/map.xml', 'map-file.a.test')}\n", host="a.test")
-    entries = "".join(f"<url><loc>{url}</loc></url>" for url in (site.at("/x", "mapped.a.test"), site.at("/z", "mapped.a.test")))
+    site.robots(
+        f"Sitemap: {site.at('/map.xml', 'a.test')}\nSitemap: {site.at('/map.xml', 'map-file.a.test')}\n", host="a.test"
+    )
+    entries = "".join(
+        f"<url><loc>{url}</loc></url>" for url in (site.at("/x", "mapped.a.test"), site.at("/z", "mapped.a.test"))
+    )
     for host in ("a.test", "map-file.a.test"):
         site.file("/map.xml", f"<urlset>{entries}</urlset>".encode(), "text/xml", host=host)
     for one in (site, other):
@@ -196,7 +259,12 @@ def test_each_origin_first(site: Site, sites: Callable[..., Site], tmp_path: Pat
 
 def test_sitemap_of_a_closed_host(site: Site, tmp_path: Path) -> None:
     """Promise 3: a sitemap is not fetched from a host whose robots.txt cannot be had, or forbids it."""
-    site.robots("\n".join(f"Sitemap: {site.at('/map.xml', host)}" for host in ("broken.a.test", "denies.a.test", "open.a.test")), host="a.test")
+    site.robots(
+        "\n".join(
+            f"Sitemap: {site.at('/map.xml', host)}" for host in ("broken.a.test", "denies.a.test", "open.a.test")
+        ),
+        host="a.test",
+    )
     site.page("/", host="a.test")
     site.robots("", status=500, host="broken.a.test")
     site.robots("User-agent: *\nDisallow: /", host="denies.a.test")
@@ -209,11 +277,16 @@ def test_sitemap_of_a_closed_host(site: Site, tmp_path: Path) -> None:
 
 def test_own_agent(site: Site, tmp_path: Path) -> None:
     """R7: a group for the product token that is sent binds, and so does one for weft."""
-    site.robots("User-agent: acmebot\nDisallow: /acme\n\nUser-agent: weft\nDisallow: /weft\n\nUser-agent: *\nDisallow: /all\n", host="a.test")
+    site.robots(
+        "User-agent: acmebot\nDisallow: /acme\n\nUser-agent: weft\nDisallow: /weft\n\nUser-agent: *\nDisallow: /all\n",
+        host="a.test",
+    )
     site.page("/", ["/acme", "/weft", "/all", "/yes"], host="a.test")
     for path in ("/acme", "/weft", "/all", "/yes"):
         site.page(path, host="a.test")
-    crawled = crawl(tmp_path, [site.at("/", "a.test")], *FAST, "--user-agent", "AcmeBot/2.0 (+https://acme.example/bot)")
+    crawled = crawl(
+        tmp_path, [site.at("/", "a.test")], *FAST, "--user-agent", "AcmeBot/2.0 (+https://acme.example/bot)"
+    )
     assert crawled.code == 0
     assert {request.header("user-agent") for request in site.requests} == {"AcmeBot/2.0 (+https://acme.example/bot)"}
     assert site.asked("/acme") == 0 and site.asked("/weft") == 0 and site.asked("/yes") == 1

@@ -22,7 +22,7 @@ from web import Authority, Request, Response, Site, html_page
 
 FAST = (*ALL_TEST_HOSTS, "--delay", "0", "--per-host", "1", "--sitemaps", "no")
 EVIL = "\x1b]0;owned\x07\x1b[2J\x1b[31m\u202egnp.exe\u2066\x9b5n\x00\r\nfake line\x7f"
-FORMULAS = ("=HYPERLINK(\"http://x\",\"y\")", "+1+cmd|' /C calc'!A0", "-2+3", "@SUM(1)", "\t=1", "\r=1")
+FORMULAS = ('=HYPERLINK("http://x","y")', "+1+cmd|' /C calc'!A0", "-2+3", "@SUM(1)", "\t=1", "\r=1")
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -79,9 +79,21 @@ def test_no_cookies(site: Site, tmp_path: Path) -> None:
 def test_secrets_stay_home(site: Site, sites: Callable[..., Site], weft: Weft, tmp_path: Path) -> None:
     """Promise 8: passwords, cookie files and secret headers go to their own origin only, and into no file of the crawl."""
     elsewhere = sites(host="elsewhere.test")
-    (tmp_path / "jar").write_text(f"# Netscape HTTP Cookie File\nhome.test\tFALSE\t/\tFALSE\t{int(time.time()) + 9_999}\tticket\tcookie-s3cret\n")
+    (tmp_path / "jar").write_text(
+        f"# Netscape HTTP Cookie File\nhome.test\tFALSE\t/\tFALSE\t{int(time.time()) + 9_999}\tticket\tcookie-s3cret\n"
+    )
     (tmp_path / "password").write_text("joe:pass-s3cret@home.test:%d" % site.port)
-    site.page("/", ["/a", site.at("/x", "sub.home.test"), elsewhere.at("/x"), "/go", elsewhere.at("/y").replace("://", "://u:link-s3cret@")], host="home.test")
+    site.page(
+        "/",
+        [
+            "/a",
+            site.at("/x", "sub.home.test"),
+            elsewhere.at("/x"),
+            "/go",
+            elsewhere.at("/y").replace("://", "://u:link-s3cret@"),
+        ],
+        host="home.test",
+    )
     site.page("/a", host="home.test")
     site.redirect("/go", elsewhere.at("/landed"), host="home.test")
     site.page("/x", host="sub.home.test")
@@ -94,15 +106,26 @@ def test_secrets_stay_home(site: Site, sites: Callable[..., Site], weft: Weft, t
     assert run.code == 0, run.stderr
     token = base64.b64encode(b"joe:pass-s3cret").decode()
     home = requests_of(site, "home.test")
-    assert all(request.header("authorization") == f"Basic {token}" for request in home), [r.header("authorization") for r in home]
+    assert all(request.header("authorization") == f"Basic {token}" for request in home), [
+        r.header("authorization") for r in home
+    ]
     assert all("cookie-s3cret" in (request.header("cookie") or "") for request in home)
     strangers = [*requests_of(site, "sub.home.test"), *elsewhere.requests]
     assert {request.path for request in strangers} >= {"/x", "/landed"} and not elsewhere.asked("/y")
     for request in strangers:
-        assert request.header("authorization") is None and request.header("cookie") is None and request.header("referer") is None
+        assert (
+            request.header("authorization") is None
+            and request.header("cookie") is None
+            and request.header("referer") is None
+        )
         assert request.header("x-team") == "crawl"
     assert all(request.header("referer") is None for request in home)
-    found = [(path.name, secret) for path in sorted((tmp_path / "out").rglob("*")) if path.is_file() for secret in _secrets_in(path, token)]
+    found = [
+        (path.name, secret)
+        for path in sorted((tmp_path / "out").rglob("*"))
+        if path.is_file()
+        for secret in _secrets_in(path, token)
+    ]
     assert found == [], found
     told = run.stdout + run.stderr + weft("status", "out").stdout + weft("pages", "out", "--all").stdout
     assert "pass-s3cret" not in told and "cookie-s3cret" not in told
@@ -114,7 +137,9 @@ def _secrets_in(path: Path, token: str) -> list[str]:
         content = gzip.decompress(content)
     secrets = ("pass-s3cret", "header-s3cret", token, base64.b64encode(b"pass-s3cret").decode().rstrip("="))
     found = [secret for secret in secrets if secret.encode() in content]
-    if path.name != "crawl.db" and not path.name.startswith("crawl.db"):  # the jar is kept with the crawl, for the resume
+    if path.name != "crawl.db" and not path.name.startswith(
+        "crawl.db"
+    ):  # the jar is kept with the crawl, for the resume
         found += ["cookie-s3cret"] if b"cookie-s3cret" in content else []
     return found
 
@@ -156,15 +181,28 @@ def test_https_to_http(authority: Authority, tls_site: Callable[..., Site], site
 
 
 def _evil_site(site: Site) -> None:
-    links = [("/a\u202e", EVIL), *((f"/f{n}", formula) for n, formula in enumerate(FORMULAS)), ("/../../../../etc/passwd", "x"), ("/%00%1b[2J", "x")]
-    site.respond("/", Response(html_page(EVIL, links, head=f'<meta name="description" content="{EVIL}">')), host="evil.test")
+    links = [
+        ("/a\u202e", EVIL),
+        *((f"/f{n}", formula) for n, formula in enumerate(FORMULAS)),
+        ("/../../../../etc/passwd", "x"),
+        ("/%00%1b[2J", "x"),
+    ]
+    site.respond(
+        "/", Response(html_page(EVIL, links, head=f'<meta name="description" content="{EVIL}">')), host="evil.test"
+    )
     for number, formula in enumerate(FORMULAS):
-        site.respond(f"/f{number}", Response(html_page(formula, head=f'<meta name="description" content=\'{formula}\'>')), host="evil.test")
+        site.respond(
+            f"/f{number}",
+            Response(html_page(formula, head=f"<meta name=\"description\" content='{formula}'>")),
+            host="evil.test",
+        )
     site.respond("/%00%1b[2J", Response(html_page("nul")), host="evil.test")
     site.misbehave("/a%E2%80%AE", "short_body", host="evil.test")
 
     async def odd(line: object, _request: Request) -> bool:
-        await line.send(b"HTTP/1.1 200 \x1b[31mOK\x07\r\nX-Evil: \x1b]0;owned\x07\r\nContent-Type: text/html;\x1b[2J\r\nContent-Length: 2\r\n\r\nhi")  # type: ignore[attr-defined]
+        await line.send(
+            b"HTTP/1.1 200 \x1b[31mOK\x07\r\nX-Evil: \x1b]0;owned\x07\r\nContent-Type: text/html;\x1b[2J\r\nContent-Length: 2\r\n\r\nhi"
+        )  # type: ignore[attr-defined]
         return True
 
     site.behave("/etc/passwd", odd, host="evil.test")
@@ -235,7 +273,7 @@ def test_exports_are_safe(site: Site, weft: Weft) -> None:
             for row in csv.reader(log):
                 assert not any(cell.startswith(("=", "+", "@", "\t", "\r")) for cell in row), row
     titles = {json.loads(line)["title"] for line in weft("pages", "out", "--format", "jsonl").stdout.splitlines()}
-    assert "=HYPERLINK(\"http://x\",\"y\")" in titles
+    assert '=HYPERLINK("http://x","y")' in titles
 
 
 @pytest.mark.parametrize("seed", ["http://127.0.0.1:1/../../x", "http://127.0.0.1:1/a?b=../../c"])
@@ -277,7 +315,13 @@ def test_no_port_is_opened(site: Site, weft: Weft) -> None:
 def test_headers_cannot_be_injected(weft: Weft, site: Site) -> None:
     """Issue 3, 10: options of the user that would break a request are refused in a sentence."""
     site.page("/")
-    for words in (("--header", "X: a\r\nY: b"), ("--user-agent", "a\r\nb: c"), ("--contact", "a\nb"), ("--header", "no colon"), ("--header", "Host: x")):
+    for words in (
+        ("--header", "X: a\r\nY: b"),
+        ("--user-agent", "a\r\nb: c"),
+        ("--contact", "a\nb"),
+        ("--header", "no colon"),
+        ("--header", "Host: x"),
+    ):
         run = weft("crawl", site.url, "-o", "out", *words)
         assert run.code == 2 and run.stderr.startswith("weft: ") and "Traceback" not in run.stderr, (words, run)
     assert site.requests == []

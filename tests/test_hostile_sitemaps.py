@@ -44,7 +44,9 @@ class Maps:
         self.site.page("/beside", host=host)
         for path in finds:
             self.site.page(path, host=host)
-        self.site.robots("User-agent: *\nDisallow: /never\n" + "".join(f"Sitemap: {line}\n" for line in lines), host=host)
+        self.site.robots(
+            "User-agent: *\nDisallow: /never\n" + "".join(f"Sitemap: {line}\n" for line in lines), host=host
+        )
         if isinstance(content, bytes):
             content = Response(content, 200, XML)
         if isinstance(content, Response):
@@ -63,11 +65,36 @@ def _cases(maps: Maps) -> None:
     case, at = maps.case, maps.at
     quadratic = f'<!DOCTYPE x [<!ENTITY a "{"A" * 50_000}">]>'
     case("quadratic", urlset(at("quadratic"), "&a;" * 5_000, before=quadratic))
-    case("parameter-entity", urlset(at("parameter-entity"), before=f'<!DOCTYPE x [<!ENTITY % p SYSTEM "{at("parameter-entity", "/never-dtd")}"> %p;]>'))
-    case("entity-over-http", urlset(at("entity-over-http"), "&x;", before=f'<!DOCTYPE x [<!ENTITY x SYSTEM "{at("entity-over-http", "/never-x")}">]>'))
+    case(
+        "parameter-entity",
+        urlset(
+            at("parameter-entity"),
+            before=f'<!DOCTYPE x [<!ENTITY % p SYSTEM "{at("parameter-entity", "/never-dtd")}"> %p;]>',
+        ),
+    )
+    case(
+        "entity-over-http",
+        urlset(
+            at("entity-over-http"),
+            "&x;",
+            before=f'<!DOCTYPE x [<!ENTITY x SYSTEM "{at("entity-over-http", "/never-x")}">]>',
+        ),
+    )
     case("stylesheet", urlset(at("stylesheet"), before=f'<?xml-stylesheet href="{at("stylesheet", "/never-xsl")}"?>'))
-    case("xinclude", urlset(at("xinclude")).replace(b"<url>", f'<xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="{at("xinclude", "/never-inc")}"/><url>'.encode(), 1))
-    case("attributes", urlset(at("attributes")).replace(b"<urlset ", b"<urlset " + b" ".join(b'a%d="1"' % n for n in range(20_000)) + b" "))
+    case(
+        "xinclude",
+        urlset(at("xinclude")).replace(
+            b"<url>",
+            f'<xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="{at("xinclude", "/never-inc")}"/><url>'.encode(),
+            1,
+        ),
+    )
+    case(
+        "attributes",
+        urlset(at("attributes")).replace(
+            b"<urlset ", b"<urlset " + b" ".join(b'a%d="1"' % n for n in range(20_000)) + b" "
+        ),
+    )
     case("long-name", b"<" + b"a" * 500_000 + b">" + urlset(at("long-name"), declaration=""))
     case("comment-bomb", b"<!--" + b"-" * 400_000 + b"-->" + urlset(at("comment-bomb"), declaration=""), finds=())
     case("cdata-open", urlset(at("cdata-open"))[:-9] + b"<![CDATA[" + b"x" * 100_000)
@@ -75,16 +102,42 @@ def _cases(maps: Maps) -> None:
     maps.site.file("/a.xml", index(at("two-maps", "/b.xml"), at("two-maps", "/map.xml")), XML, host="two-maps.test")
     maps.site.file("/b.xml", index(at("two-maps", "/a.xml"), at("two-maps", "/c.xml")), XML, host="two-maps.test")
     maps.site.file("/c.xml", urlset(at("two-maps")), XML, host="two-maps.test")
-    case("endless-index", lambda r: Response(index(*(at("endless-index", f"/map/{noise(r.path, n)}.xml") for n in range(3))), 200, XML), finds=(), most=400)
-    case("wide-index", lambda r: Response(index(*(at("wide-index", f"/map/{noise(r.path, n)}.xml") for n in range(200))), 200, XML), finds=(), most=600)
+    case(
+        "endless-index",
+        lambda r: Response(index(*(at("endless-index", f"/map/{noise(r.path, n)}.xml") for n in range(3))), 200, XML),
+        finds=(),
+        most=400,
+    )
+    case(
+        "wide-index",
+        lambda r: Response(index(*(at("wide-index", f"/map/{noise(r.path, n)}.xml") for n in range(200))), 200, XML),
+        finds=(),
+        most=600,
+    )
     case("redirect-loop", Response(b"", 302, None, {"Location": "/map.xml"}), finds=())
     case("redirect-endless", lambda r: Response(b"", 302, None, {"Location": f"/map/{noise(r.path)}.xml"}), finds=())
     case("redirected", Response(b"", 301, None, {"Location": "/real.xml"}))
     maps.site.file("/real.xml", urlset(at("redirected")), XML, host="redirected.test")
     case("redirected-out", Response(b"", 301, None, {"Location": maps.site.at("/leaf", "outside.test")}), finds=())
-    case("redirected-inside", Response(b"", 301, None, {"Location": f"http://127.0.0.4:{maps.site.port}/x.xml"}), finds=())
-    case("hosts", urlset("http://outside.test/x", f"http://127.0.0.5:{maps.site.port}/", "http://169.254.169.254/latest", "//outside.test/y", at("hosts")))
-    case("schemes", urlset("file:///etc/passwd", "javascript:alert(1)", "data:text/html,x", "ftp://x.test/", at("schemes")))
+    case(
+        "redirected-inside",
+        Response(b"", 301, None, {"Location": f"http://127.0.0.4:{maps.site.port}/x.xml"}),
+        finds=(),
+    )
+    case(
+        "hosts",
+        urlset(
+            "http://outside.test/x",
+            f"http://127.0.0.5:{maps.site.port}/",
+            "http://169.254.169.254/latest",
+            "//outside.test/y",
+            at("hosts"),
+        ),
+    )
+    case(
+        "schemes",
+        urlset("file:///etc/passwd", "javascript:alert(1)", "data:text/html,x", "ftp://x.test/", at("schemes")),
+    )
     case("credentials", urlset(at("credentials").replace("://", "://joe:secret@"), at("credentials")))
     case("relative", urlset("/leaf", "leaf2", "//"), finds=())
     case("control", urlset(at("control") + "&#13;&#10;X-Injected: 1", at("control", "/l&#x0;"), at("control")))
@@ -92,27 +145,71 @@ def _cases(maps: Maps) -> None:
     case("disallowed", urlset(at("disallowed", "/never/x"), at("disallowed")))
     case("files", urlset(at("files", "/film.mp4"), at("files", "/map.xml"), at("files", "/robots.txt"), at("files")))
     case("traps", urlset(*(at("traps", f"/a/b/a/b/a/b/a/b/{n}") for n in range(100)), at("traps")))
-    case("dates", urlset(at("dates")).replace(b"</loc>", b"</loc><lastmod>99999-99-99T</lastmod><priority>NaN</priority><changefreq>" + b"x" * 9_000 + b"</changefreq>"))
+    case(
+        "dates",
+        urlset(at("dates")).replace(
+            b"</loc>",
+            b"</loc><lastmod>99999-99-99T</lastmod><priority>NaN</priority><changefreq>"
+            + b"x" * 9_000
+            + b"</changefreq>",
+        ),
+    )
     case("utf16", urlset(at("utf16"), declaration='<?xml version="1.0" encoding="UTF-16"?>').decode().encode("utf-16"))
-    case("latin1", urlset(at("latin1"), declaration='<?xml version="1.0" encoding="ISO-8859-1"?>').replace(b"<url>", b"<!-- \xe9 --><url>", 1))
+    case(
+        "latin1",
+        urlset(at("latin1"), declaration='<?xml version="1.0" encoding="ISO-8859-1"?>').replace(
+            b"<url>", b"<!-- \xe9 --><url>", 1
+        ),
+    )
     case("bad-utf8", urlset(at("bad-utf8")).replace(b"<url>", b"<!-- \xff\xfe --><url>", 1))
     case("bom", b"\xef\xbb\xbf" + urlset(at("bom")))
     case("blank-first", b"\n\n  " + urlset(at("blank-first")))
     case("no-namespace", f"<urlset><url><loc>{at('no-namespace')}</loc></url></urlset>".encode())
-    case("unclosed", f"<urlset><url><loc>{at('unclosed')}</loc><url><loc>{at('unclosed', '/leaf2')}".encode(), finds=("/leaf",))
+    case(
+        "unclosed",
+        f"<urlset><url><loc>{at('unclosed')}</loc><url><loc>{at('unclosed', '/leaf2')}".encode(),
+        finds=("/leaf",),
+    )
     case("ampersand", urlset(at("ampersand", "/leaf?a=1&b=2"), at("ampersand")), finds=("/leaf",))
     case("html-type", Response(urlset(at("html-type")), 200, "text/html"))
     case("gzip-file", Response(gzip.compress(urlset(at("gzip-file"))), 200, "application/gzip"))
-    case("gzip-both", Response(gzip.compress(gzip.compress(urlset(at("gzip-both")))), 200, XML, {"Content-Encoding": "gzip"}))
-    case("gzip-cut", Response(gzip.compress(urlset(*(at("gzip-cut", f"/leaf?{n}") for n in range(500))))[:-200], 200, "application/gzip"), finds=(), most=600)
-    case("gzip-nested-bomb", Response(gzip.compress(gzip.compress(b" " * 200_000_000)), 200, "application/gzip"), finds=())
+    case(
+        "gzip-both",
+        Response(gzip.compress(gzip.compress(urlset(at("gzip-both")))), 200, XML, {"Content-Encoding": "gzip"}),
+    )
+    case(
+        "gzip-cut",
+        Response(
+            gzip.compress(urlset(*(at("gzip-cut", f"/leaf?{n}") for n in range(500))))[:-200], 200, "application/gzip"
+        ),
+        finds=(),
+        most=600,
+    )
+    case(
+        "gzip-nested-bomb",
+        Response(gzip.compress(gzip.compress(b" " * 200_000_000)), 200, "application/gzip"),
+        finds=(),
+    )
     case("rss", f'<rss version="2.0"><channel><item><link>{at("rss")}</link></item></channel></rss>'.encode())
-    case("atom", f'<feed xmlns="http://www.w3.org/2005/Atom"><entry><link href="{at("atom")}"/></entry></feed>'.encode())
+    case(
+        "atom", f'<feed xmlns="http://www.w3.org/2005/Atom"><entry><link href="{at("atom")}"/></entry></feed>'.encode()
+    )
     case("plain", Response(f"{at('plain')}\n{at('plain', '/never/x')}\n\x00\nnot a url\n".encode(), 200, "text/plain"))
     case("error-500", Response(b"oops", 500), finds=())
     case("error-403", Response(urlset(at("error-403", "/never-leaf")), 403, XML), finds=())
     case("line-relative", urlset(at("line-relative")), lines=("/map.xml", "map.xml", ""))
-    case("line-odd", urlset(at("line-odd")), lines=("file:///etc/passwd", "ftp://x.test/a", "http://169.254.169.254/x", f"http://127.0.0.6:{maps.site.port}/", "javascript:1", "/map.xml"))
+    case(
+        "line-odd",
+        urlset(at("line-odd")),
+        lines=(
+            "file:///etc/passwd",
+            "ftp://x.test/a",
+            "http://169.254.169.254/x",
+            f"http://127.0.0.6:{maps.site.port}/",
+            "javascript:1",
+            "/map.xml",
+        ),
+    )
     case("line-outside", urlset(at("line-outside")), lines=(maps.site.at("/outside.xml", "outside.test"), "/map.xml"))
     case("many-lines", urlset(at("many-lines")), lines=("/map.xml", *(f"/map.xml?{n}" for n in range(3_000))), most=600)
     maps.site.behave("/hang.xml", _hang, host="hanging.test")
@@ -181,11 +278,16 @@ def test_nothing_else_was_asked(maps: Maps) -> None:
     assert maps.crawled.code == 0 and maps.crawled.status.bugs == 0, maps.crawled.status
     assert requests_of(maps.site, "outside.test") == []
     assert not maps.site.refused and not maps.site.faults
-    assert all(request.header("x-injected") is None and request.header("authorization") is None for request in maps.site.requests)
+    assert all(
+        request.header("x-injected") is None and request.header("authorization") is None
+        for request in maps.site.requests
+    )
     assert maps.crawled.peak_b < 500 << 20, maps.crawled.peak_b
 
 
-@pytest.mark.parametrize(("choice", "asked"), [("no", {"/robots.txt", "/", "/linked"}), ("only", {"/robots.txt", "/", "/map.xml", "/leaf"})])
+@pytest.mark.parametrize(
+    ("choice", "asked"), [("no", {"/robots.txt", "/", "/linked"}), ("only", {"/robots.txt", "/", "/map.xml", "/leaf"})]
+)
 def test_choice(site: Site, tmp_path: Path, choice: str, asked: set[str]) -> None:
     """DESIGN section 6: --sitemaps no reads none; only follows nothing else."""
     site.robots(f"Sitemap: {site.at('/map.xml')}\n")

@@ -12,7 +12,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hostile import FAST, GOOD, HOST, Crawled, assert_healthy, at_host, crawl, judge_kind, kinds_of, lay_out, own_page
+from hostile import (
+    FAST,
+    GOOD,
+    HOST,
+    Crawled,
+    assert_healthy,
+    at_host,
+    crawl,
+    judge_each,
+    judge_kind,
+    kinds_of,
+    lay_out,
+    own_page,
+)
 from web import (
     CHUNKED,
     MISBEHAVIOURS,
@@ -179,29 +192,35 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Slow:
         return Slow(site, crawl(tmp_path_factory.mktemp("slow"), [site.at("/", HOST)], *options))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_kind(kind: str, slow: Slow) -> None:
-    url = slow.site.at(f"/{kind}", HOST)
-    judge_kind(kind, url, f"/{kind}", slow.crawled, slow.site)
-    assert slow.site.asked(f"/{kind}") == 1
-    page = slow.crawled.page(url)
-    if page.error is not None:
+def test_every_kind_is_recorded_honestly(slow: Slow) -> None:
+    def judge(kind: str) -> None:
+        url = slow.site.at(f"/{kind}", HOST)
+        judge_kind(kind, url, f"/{kind}", slow.crawled, slow.site)
+        assert slow.site.asked(f"/{kind}") == 1
+        page = slow.crawled.page(url)
+        if page.error is not None:
+            _assert_met_its_deadline(page.response_ms)
+
+    judge_each(KINDS, judge)
+
+
+def test_the_deadline_is_that_of_the_whole_request(slow: Slow) -> None:
+    def judge(name: str) -> None:
+        page = slow.crawled.page(slow.site.at(f"/{name}", HOST))
+        assert page.state == "E" and page.error in SLOW, (page, slow.crawled.details[page.url])
+        assert (page.status, page.title, page.hash, page.truncated) == (None, None, None, False), page
         _assert_met_its_deadline(page.response_ms)
+        assert slow.site.asked(f"/{name}") == 1
+
+    judge_each(ENDED_BY_DEADLINE, judge)
 
 
-@pytest.mark.parametrize("name", ENDED_BY_DEADLINE)
-def test_the_deadline_is_that_of_the_whole_request(name: str, slow: Slow) -> None:
-    page = slow.crawled.page(slow.site.at(f"/{name}", HOST))
-    assert page.state == "E" and page.error in SLOW, (page, slow.crawled.details[page.url])
-    assert (page.status, page.title, page.hash, page.truncated) == (None, None, None, False), page
-    _assert_met_its_deadline(page.response_ms)
-    assert slow.site.asked(f"/{name}") == 1
+def test_what_comes_in_time_is_an_answer(slow: Slow) -> None:
+    def judge(name: str) -> None:
+        page = slow.crawled.page(slow.site.at(f"/{name}", HOST))
+        assert (page.state, page.status, page.title) == ("C", 200, f"/{name}"), slow.crawled.details[page.url]
 
-
-@pytest.mark.parametrize("name", IN_TIME)
-def test_what_comes_in_time_is_an_answer(name: str, slow: Slow) -> None:
-    page = slow.crawled.page(slow.site.at(f"/{name}", HOST))
-    assert (page.state, page.status, page.title) == ("C", 200, f"/{name}"), (page, slow.crawled.details[page.url])
+    judge_each(IN_TIME, judge)
 
 
 def test_what_never_ends_is_cut_and_said_to_be(slow: Slow) -> None:

@@ -79,7 +79,9 @@ def test_hosts_without_end(site: Site, tmp_path: Path) -> None:
     def answer(request: Request) -> Response:
         if request.path != "/":
             return Response(status=404)
-        return Response(html_page(request.host, [site.at("/", f"{noise(request.host, n)}.maze.test") for n in range(4)]))
+        return Response(
+            html_page(request.host, [site.at("/", f"{noise(request.host, n)}.maze.test") for n in range(4)])
+        )
 
     site.serve(answer)
     site.page("/", ["/a", "/b"], host="good.test")
@@ -132,12 +134,17 @@ def test_large_shop_is_honest(site: Site, tmp_path: Path) -> None:
         path = request.path
         if path.startswith("/item?id="):
             number = int(path[9:])
-            links = [f"/item?id={(number * 7 + step) % 900}" for step in (1, 2, 3)] + [f"/tag/{tags[number % 40]}", "/list?page=1"]
+            links = [f"/item?id={(number * 7 + step) % 900}" for step in (1, 2, 3)] + [
+                f"/tag/{tags[number % 40]}",
+                "/list?page=1",
+            ]
             return Response(html_page(path, links, body=f"<p>{noise(path)}</p>"))
         if path.startswith("/list?page="):
             page = int(path[11:].partition("&")[0])
             order = path.partition("&")[2]
-            links = [f"/item?id={page * 10 + n}" for n in range(10)] + [f"/list?page={page + 1}{'&' + order if order else ''}"] * (page < 89)
+            links = [f"/item?id={page * 10 + n}" for n in range(10)] + [
+                f"/list?page={page + 1}{'&' + order if order else ''}"
+            ] * (page < 89)
             return Response(html_page(path, [*links, f"/list?page={page}&order=price"], body=f"<p>{noise(path)}</p>"))
         if path.startswith("/tag/"):
             return Response(html_page(path, [f"/item?id={n}" for n in range(tags.index(path[5:]), 900, 40)]))
@@ -166,9 +173,14 @@ def test_invented_web_is_honest(invented: Callable[..., Served], tmp_path: Path)
     )  # fmt: skip
     assert crawled.code == 0
     reasons = Counter(page.reason for page in crawled.pages.values() if page.reason)
-    assert not {"ENDLESS_SITE", "CHAIN_TOO_LONG", "DUPLICATES_ONLY", "QUERY_VARIANTS", "CALENDAR", "PATH_REPEATS"} & set(reasons), reasons
+    assert not {
+        "ENDLESS_SITE",
+        "CHAIN_TOO_LONG",
+        "DUPLICATES_ONLY",
+        "QUERY_VARIANTS",
+        "CALENDAR",
+        "PATH_REPEATS",
+    } & set(reasons), reasons
     wanted = served.web.expected()
     assert len(wanted) >= 2_000
     assert {url for url, page in crawled.pages.items() if page.state == "C"} == set(wanted)
-
-

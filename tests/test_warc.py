@@ -177,7 +177,7 @@ def test_digest_is_what_everyone_else_computes() -> None:
 
 def test_record_ids_are_version_4_uuids() -> None:
     for _ in range(50):
-        identity = uuid.UUID(random_record_id().removeprefix("urn:uuid:"))
+        identity = uuid.UUID(random_record_id(random.Random()).removeprefix("urn:uuid:"))
         assert (identity.version, identity.variant) == (4, uuid.RFC_4122)
 
 

@@ -36,6 +36,7 @@ class RequestHeaders:
         self._epoch_ms = epoch_ms
         self._home = home_origins
         self._plain, self._secret = _base_lines(spec.identity)
+        self._plain_block = b"".join([line + b"\r\n" for line in self._plain])
         self._passwords = _parse_auth(spec.network, home_origins)
 
     def lines(self, lease: Lease) -> list[bytes]:
@@ -47,8 +48,8 @@ class RequestHeaders:
     def shown_head(self, lease: Lease) -> bytes:
         """The request as it went out, for the archive, without cookies and credentials."""
         start = f"GET {path_of(lease.url) or '/'} HTTP/1.1\r\nHost: {site_of(lease.url)}\r\n".encode()
-        lines = self._plain + self._validators(lease)
-        return start + b"".join(line + b"\r\n" for line in lines) + b"\r\n"
+        own = b"".join([line + b"\r\n" for line in self._validators(lease)])
+        return b"%b%b%b\r\n" % (start, self._plain_block, own)
 
     def _validators(self, lease: Lease) -> list[bytes]:
         own: list[bytes] = []
