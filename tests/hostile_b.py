@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import base64
 import html
-import itertools
 import random
 import re
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -53,9 +52,23 @@ def number_in(path: str) -> int:
 
 
 _WORDS = (
-    "amber", "birch", "cedar", "delta", "ember", "field", "grove", "hazel", "iris", "juniper", "kettle", "linden", "maple",
-    "north", "olive", "pine",
-)  # fmt: skip
+    "amber",
+    "birch",
+    "cedar",
+    "delta",
+    "ember",
+    "field",
+    "grove",
+    "hazel",
+    "iris",
+    "juniper",
+    "kettle",
+    "linden",
+    "maple",
+    "north",
+    "olive",
+    "pine",
+)
 
 
 def words_of(*parts: object) -> str:
@@ -244,26 +257,37 @@ links_trap("relative-grows", lambda path: ["archive/older/", "tags/all/"], start
 links_trap("relative-words", lambda path: [f"{word}/" for word in _WORDS[:4]], start="/trap/")
 links_trap("dots", lambda path: [f"{path.rstrip('/')}/a/../b{number_in(path) + 1}/./"])
 links_trap("semicolons", lambda path: [f"{path};v={path.count(';')}"])
-links_trap("plus-tags", lambda path: [
-    "/trap/" + "+".join(sorted({*filter(None, path[6:].split("+")), tag})) for tag in _WORDS
-])  # fmt: skip
-links_trap("filters-in-path", lambda path: [
-    f"{path.rstrip('/')}/{name}-{value}" for name in ("size", "brand", "price", "colour", "shop") if name not in path for value in range(9)
-])  # fmt: skip
+links_trap(
+    "plus-tags", lambda path: ["/trap/" + "+".join(sorted({*filter(None, path[6:].split("+")), tag})) for tag in _WORDS]
+)
+
+
+def _filters(path: str) -> list[str]:
+    unset = [name for name in ("size", "brand", "price", "colour", "shop") if name not in path]
+    return [f"{path.rstrip('/')}/{name}-{value}" for name in unset for value in range(9)]
+
+
+links_trap("filters-in-path", _filters)
 
 
 # --- mazes
 
 
-links_trap("maze-words", lambda path: [
-    f"/trap/{random.Random(path + str(n)).choice(_WORDS)}/{random.Random(path + str(n) + 'x').choice(_WORDS)}-{noise(path, n)[:4]}/" for n in range(6)
-])  # fmt: skip
+def _speaking(path: str) -> list[str]:
+    names = (random.Random(f"{path} {n}").sample(_WORDS, 2) for n in range(6))
+    return [f"/trap/{first}/{second}-{noise(path, n)[:4]}/" for n, (first, second) in enumerate(names)]
+
+
+links_trap("maze-words", _speaking)
 links_trap("maze-tree", lambda path: [f"{path.rstrip('/')}/{word}" for word in random.Random(path).sample(_WORDS, 5)])
 links_trap("maze-html", lambda path: [f"/trap/{noise(path, n)[:10]}.html" for n in range(8)])
 links_trap("maze-wide", lambda path: [f"/trap/{noise(path, n)}" for n in range(300)])
-links_trap("maze-uuid", lambda path: [
-    f"/trap/{(h := noise(path, n) * 2)[:8]}-{h[8:12]}-4{h[13:16]}-a{h[17:20]}-{h[20:32]}" for n in range(3)
-])  # fmt: skip
+links_trap(
+    "maze-uuid",
+    lambda path: [
+        f"/trap/{(h := noise(path, n) * 2)[:8]}-{h[8:12]}-4{h[13:16]}-a{h[17:20]}-{h[20:32]}" for n in range(3)
+    ],
+)
 
 
 @_trap("listing-endless", most=5_600)
@@ -365,8 +389,9 @@ def lay_trap(site: Site, name: str, host: str) -> str:
     site.robots("User-agent: *\nAllow: /\n", host=host)
     site.respond("/sitemap.xml", Response(status=404), host=host)
     site.page("/", [trap.start, *GOOD[:4]], host=host)
-    for path, link in itertools.zip_longest(GOOD, [[], [], [GOOD[4]], [], [GOOD[5]]], fillvalue=[]):
-        site.page(path, link, host=host)
+    behind = {GOOD[2]: [GOOD[4]], GOOD[4]: [GOOD[5]]}
+    for path in GOOD:
+        site.page(path, behind.get(path, ()), host=host)
     return site.at("/", host)
 
 
@@ -389,10 +414,6 @@ def crawl_traps(
         if asked[host] > TRAPS[name].most or missing:
             wrong[name] = f"{asked[host]} requests, missing {missing}"
     return crawled, wrong
-
-
-def options_of(settings: Mapping[str, object]) -> list[str]:
-    return [word for name, value in settings.items() for word in (f"--{name}", str(value))]
 
 
 def requests_of(site: Site, host: str) -> list[Request]:

@@ -1,4 +1,4 @@
-"""Kills, signals, full and read-only disks, few descriptors, double starts, dying servers: nothing lost, nothing doubled (T8, E4)."""
+"""Kills, signals, full disks, few descriptors, double starts, dying servers: nothing lost or doubled (T8, E4)."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def finish(process: subprocess.Popen[bytes], limit_s: float = 30.0) -> tuple[int
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
 def test_signal_stops_cleanly(site: Site, weft: Weft, name: str) -> None:
-    """Issue 3, 2: one signal ends the run within the grace time, exit 3; what was fetched is stored, the rest comes with a resume."""
+    """Issue 3, 2: one signal ends the run, exit 3; what was fetched is stored, the rest comes with a resume."""
     paths = tree(site, 40, delay_s=0.05)
     process = weft.start("crawl", site.url, "-o", "out", *QUICK)
     wait_for(site, 12)
@@ -129,7 +129,7 @@ def test_stop_file_and_command(site: Site, weft: Weft, way: str) -> None:
 
 
 def test_killed_again_and_again(site: Site, weft: Weft) -> None:
-    """Promise 1: SIGKILL at any moment, many times: in the end the same pages, and only what was not committed twice."""
+    """Promise 1: SIGKILL at any moment, many times: in the end the same pages, few of them asked twice."""
     paths = tree(site, 80, delay_s=0.02)
     for kill in range(7):
         process = weft.start("crawl", site.url, "-o", "out", *QUICK)
@@ -232,9 +232,13 @@ def test_quota(site: Site, weft: Weft, limit_b: int) -> None:
     paths = heavy(site, 30)
     command = [sys.executable, "-m", "weft", "crawl", site.url, "-o", "out", *QUICK]
     process = subprocess.Popen(
-        command, cwd=weft.folder, env=weft.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        command,
+        cwd=weft.folder,
+        env=weft.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit_b, limit_b)),
-    )  # fmt: skip
+    )
     code, stderr = finish(process)
     assert code in (1, 2), (code, stderr)
     assert "Traceback" not in stderr and "bug in weft" not in stderr and stderr.startswith("weft: "), stderr
@@ -360,9 +364,13 @@ def test_few_descriptors(site: Site, weft: Weft, descriptors: int) -> None:
         "*.test=127.0.0.1",
     ]
     process = subprocess.Popen(
-        command, cwd=weft.folder, env=weft.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        command,
+        cwd=weft.folder,
+        env=weft.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors)),
-    )  # fmt: skip
+    )
     code, stderr = finish(process, 60)
     if code == 2 and descriptors < 40:
         assert stderr.startswith("weft: ") and "Traceback" not in stderr, stderr  # too few to work with, and it says so
@@ -409,7 +417,7 @@ def test_server_comes_back_in_time(site: Site, weft: Weft) -> None:
 
 
 def test_names_die(site: Site, names: NameServer, weft: Weft) -> None:
-    """Issue 3, 10: a name server that dies is a recorded cause of what needed it; the hosts that are known go on; a resume mends it."""
+    """Issue 3, 10: a name server that dies is a recorded cause; known hosts go on; a resume mends it."""
     names.add("one.test", "127.0.0.1")
     names.add("two.test", "127.0.0.1")
     for host in ("one.test", "two.test"):
@@ -418,9 +426,20 @@ def test_names_die(site: Site, names: NameServer, weft: Weft) -> None:
     site.page("/", [site.at("/", "two.test"), "/a", "/b"], host="one.test", delay_s=0.5)
     site.page("/b", host="one.test")
     process = weft.start(
-        "crawl", site.at("/", "one.test"), "-o", "out", *QUICK, "--scope", "free", "--nameserver", f"127.0.0.1:{names.port}", "--allow-net",
-        "127.0.0.0/8", "--retries", "0",
-    )  # fmt: skip
+        "crawl",
+        site.at("/", "one.test"),
+        "-o",
+        "out",
+        *QUICK,
+        "--scope",
+        "free",
+        "--nameserver",
+        f"127.0.0.1:{names.port}",
+        "--allow-net",
+        "127.0.0.0/8",
+        "--retries",
+        "0",
+    )
     wait_for(site, 2)
     names.stop()
     code, stderr = finish(process, 90)
@@ -495,9 +514,14 @@ def test_closed_streams(site: Site, weft: Weft) -> None:
     """Issue 3, 10: a terminal that goes away, or a reader that leaves, does not end a crawl or show a trace."""
     paths = tree(site, 20)
     process = subprocess.Popen(
-        [sys.executable, "-m", "weft", "crawl", site.url, "-o", "out", *QUICK[:-1]], cwd=weft.folder, env=weft.environment,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-    )  # fmt: skip
+        [sys.executable, "-m", "weft", "crawl", site.url, "-o", "out", *QUICK[:-1]],
+        cwd=weft.folder,
+        env=weft.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
     assert process.stdout is not None and process.stderr is not None
     process.stdout.close()
     process.stderr.close()

@@ -1,15 +1,17 @@
-"""Politeness, judged by the servers' own logs: delays, defaults, back-off, nofollow, noindex, identity (E17, R7, G6)."""
+"""Politeness, judged by the servers' own logs: delays, back-off, nofollow, noindex, identity (E17, R7, G6)."""
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from email.utils import formatdate
+from functools import partial
 from pathlib import Path
 
 import pytest
 from conftest import Weft
-from hostile import crawl
+from hostile import Crawled, crawl
 from hostile_b import ALL_TEST_HOSTS, requests_of
 from web import Request, Response, Site, html_page
 
@@ -43,9 +45,7 @@ def _rests_after(site: Site, host: str, path: str) -> list[float]:
     """How long the whole host was left alone after each request of a path."""
     requests = requests_of(site, host)
     return [
-        later.time_monotonic - this.time_monotonic
-        for this, later in zip(requests, requests[1:], strict=False)
-        if this.path == path
+        later.time_monotonic - this.time_monotonic for this, later in itertools.pairwise(requests) if this.path == path
     ]
 
 
@@ -53,7 +53,7 @@ def _rests_after(site: Site, host: str, path: str) -> list[float]:
 
 
 @pytest.fixture(scope="module")
-def by_default(tmp_path_factory: pytest.TempPathFactory) -> object:
+def by_default(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Crawled]]:
     """Many hosts crawled with nothing but defaults."""
     with Site() as site:
         _plain_hosts(site)
@@ -68,7 +68,7 @@ def by_default(tmp_path_factory: pytest.TempPathFactory) -> object:
             "zero": "0",
             "float": "1.5",
         }.items():
-            _busy(site, f"{name}.test", 1, 429, lambda value=value: {"Retry-After": value})
+            _busy(site, f"{name}.test", 1, 429, partial(dict, {"Retry-After": value}))
         _busy(site, "robots-busy.test", 0, 429, dict)
         turns = iter(range(100))
         site.serve(
@@ -83,9 +83,14 @@ def by_default(tmp_path_factory: pytest.TempPathFactory) -> object:
         _busy(site, "map-busy.test", 1, 503, lambda: {"Retry-After": "2"}, at="/sitemap.xml")
         hosts = sorted({host for host, _ in site._routes if host})
         crawled = crawl(
-            tmp_path_factory.mktemp("polite"), [site.at("/", host) for host in hosts], *ALL_TEST_HOSTS, "--contact", "who@example.org",
-            limit_s=120.0, read_links=True,
-        )  # fmt: skip
+            tmp_path_factory.mktemp("polite"),
+            [site.at("/", host) for host in hosts],
+            *ALL_TEST_HOSTS,
+            "--contact",
+            "who@example.org",
+            limit_s=120.0,
+            read_links=True,
+        )
         assert crawled.code == 0, crawled.stderr
         yield site, crawled
 
@@ -165,7 +170,7 @@ def _directives(site: Site) -> None:
     site.page("/rel/yes", host=host)
 
 
-def test_delay_holds_for_everything(by_default: tuple[Site, object]) -> None:
+def test_delay_holds_for_everything(by_default: tuple[Site, Crawled]) -> None:
     """E17: half a second from start to start, for pages, robots.txt, sitemaps, redirects and retries; one at a time."""
     site, _ = by_default
     for host in sorted({request.host for request in site.requests}):
@@ -178,41 +183,50 @@ def test_delay_holds_for_everything(by_default: tuple[Site, object]) -> None:
 @pytest.mark.parametrize(
     ("host", "delay_s"), [("one.test", 1.0), ("fraction.test", 0.7), ("small.test", 0.5), ("ours.test", 1.0)]
 )
-def test_crawl_delay(by_default: tuple[Site, object], host: str, delay_s: float) -> None:
+def test_crawl_delay(by_default: tuple[Site, Crawled], host: str, delay_s: float) -> None:
     """G6: Crawl-delay of our own group, never below the operator's delay."""
     site, _ = by_default
     assert delay_s - EARLY_S <= _smallest_gap(site, host) < delay_s + 1.5, site.gaps(host)
 
 
-@pytest.mark.parametrize(("host", "path", "least_s"), [
-    ("seconds.test", "/busy", 2.0), ("date.test", "/busy", 1.9), ("nonsense.test", "/busy", 1.0), ("negative.test", "/busy", 1.0),
-    ("past.test", "/busy", 0.5), ("zero.test", "/busy", 0.5), ("float.test", "/busy", 1.0), ("robots-busy.test", "/robots.txt", 2.0),
-    ("map-busy.test", "/sitemap.xml", 2.0),
-])  # fmt: skip
-def test_whole_host_rests(by_default: tuple[Site, object], host: str, path: str, least_s: float) -> None:
+@pytest.mark.parametrize(
+    ("host", "path", "least_s"),
+    [
+        ("seconds.test", "/busy", 2.0),
+        ("date.test", "/busy", 1.9),
+        ("nonsense.test", "/busy", 1.0),
+        ("negative.test", "/busy", 1.0),
+        ("past.test", "/busy", 0.5),
+        ("zero.test", "/busy", 0.5),
+        ("float.test", "/busy", 1.0),
+        ("robots-busy.test", "/robots.txt", 2.0),
+        ("map-busy.test", "/sitemap.xml", 2.0),
+    ],
+)
+def test_whole_host_rests(by_default: tuple[Site, Crawled], host: str, path: str, least_s: float) -> None:
     """Promise 4: 429 and 503 slow the host down, Retry-After honoured; then the page is had after all."""
     site, crawled = by_default
     assert _rests_after(site, host, path)[0] >= least_s - EARLY_S, _rests_after(site, host, path)
-    for page in ("/", "/a", "/b"):
-        assert crawled.page(site.at(page, host)).status == 200
+    for beside in ("/", "/a", "/b"):
+        assert crawled.page(site.at(beside, host)).status == 200
     if path == "/busy":
         page = crawled.page(site.at(path, host))
         assert (page.status, page.attempts) == (200, 2), page
 
 
 @pytest.mark.parametrize("host", ["silent.test", "silent503.test"])
-def test_backs_off_longer_each_time(by_default: tuple[Site, object], host: str) -> None:
+def test_backs_off_longer_each_time(by_default: tuple[Site, Crawled], host: str) -> None:
     """Promise 4: without Retry-After exponentially, and never faster than before."""
     site, _ = by_default
     rests = _rests_after(site, host, "/busy")
     refused = rests[: 3 if host == "silent.test" else 2]
     assert refused[0] >= 1.0 - EARLY_S and all(
-        later >= earlier * 1.5 for earlier, later in zip(refused, refused[1:], strict=False)
+        later >= earlier * 1.5 for earlier, later in itertools.pairwise(refused)
     ), rests
 
 
 @pytest.mark.parametrize("path", ["/meta", "/upper", "/none", "/ours", "/header", "/header-ours", "/header-none"])
-def test_nofollow_pages(by_default: tuple[Site, object], path: str) -> None:
+def test_nofollow_pages(by_default: tuple[Site, Crawled], path: str) -> None:
     """E17: the links of a nofollow page are recorded and not followed."""
     site, crawled = by_default
     assert crawled.page(site.at(path, "directives.test")).nofollow
@@ -225,7 +239,7 @@ def test_nofollow_pages(by_default: tuple[Site, object], path: str) -> None:
 @pytest.mark.parametrize(
     "path", ["/noindex", "/others", "/follow", "/header-others", "/header-noindex", "/header-date"]
 )
-def test_followed_pages(by_default: tuple[Site, object], path: str) -> None:
+def test_followed_pages(by_default: tuple[Site, Crawled], path: str) -> None:
     """E17: what is said to others, or only of indexing, does not stop us; noindex is a field."""
     site, crawled = by_default
     page = crawled.page(site.at(path, "directives.test"))
@@ -233,13 +247,13 @@ def test_followed_pages(by_default: tuple[Site, object], path: str) -> None:
     assert site.asked(f"/leaf{path}", "directives.test") == 1
 
 
-def test_nofollow_links(by_default: tuple[Site, object]) -> None:
+def test_nofollow_links(by_default: tuple[Site, Crawled]) -> None:
     """E17: rel=nofollow in any company and any case."""
     site, _ = by_default
     assert [path for path in site.paths("directives.test") if path.startswith("/rel/")] == ["/rel/yes"]
 
 
-def test_identity(by_default: tuple[Site, object]) -> None:
+def test_identity(by_default: tuple[Site, Crawled]) -> None:
     """Issue 3, 5: who we are, on every request; nobody is told where we came from."""
     site, _ = by_default
     assert len(site.requests) > 60
@@ -262,8 +276,14 @@ def test_two_hundred_hosts(site: Site, tmp_path: Path) -> None:
     for n in (1, 2, 3):
         site.page(f"/{n}")
     crawled = crawl(
-        tmp_path, [site.at("/", host) for host in hosts], *ALL_TEST_HOSTS, "--sitemaps", "no", "--no-archive", limit_s=60.0
-    )  # fmt: skip
+        tmp_path,
+        [site.at("/", host) for host in hosts],
+        *ALL_TEST_HOSTS,
+        "--sitemaps",
+        "no",
+        "--no-archive",
+        limit_s=60.0,
+    )
     assert crawled.code == 0 and crawled.status.pages == 50 + 150 * 4
     early = {host: gap for host, delay_s in hosts.items() if (gap := _smallest_gap(site, host)) < delay_s - EARLY_S}
     assert not early
@@ -282,9 +302,18 @@ def test_parallel_requests_keep_their_bounds(site: Site, tmp_path: Path) -> None
     for n in range(12):
         site.page(f"/{n}", host="busy.test", status=429, delay_s=0.05)
     crawled = crawl(
-        tmp_path, [site.at("/", "many.test"), site.at("/", "busy.test")], *ALL_TEST_HOSTS, "--delay", "0", "--per-host", "4",
-        "--max-wait", "3", "--sitemaps", "no",
-    )  # fmt: skip
+        tmp_path,
+        [site.at("/", "many.test"), site.at("/", "busy.test")],
+        *ALL_TEST_HOSTS,
+        "--delay",
+        "0",
+        "--per-host",
+        "4",
+        "--max-wait",
+        "3",
+        "--sitemaps",
+        "no",
+    )
     assert site.parallel_max("many.test") == 4
     assert crawled.status.pages >= 42
     starts = [request.time_monotonic for request in requests_of(site, "busy.test")][2:]
@@ -301,16 +330,25 @@ def test_address_clock(site: Site, tmp_path: Path) -> None:
         site.page("/", ["/a"], host=host)
         site.page("/a", host=host)
     crawled = crawl(
-        tmp_path, [site.at("/", host) for host in hosts], *ALL_TEST_HOSTS, "--delay", "0", "--per-ip", "1", "--ip-delay", "0.1",
-        "--sitemaps", "no",
-    )  # fmt: skip
+        tmp_path,
+        [site.at("/", host) for host in hosts],
+        *ALL_TEST_HOSTS,
+        "--delay",
+        "0",
+        "--per-ip",
+        "1",
+        "--ip-delay",
+        "0.1",
+        "--sitemaps",
+        "no",
+    )
     assert crawled.code == 0 and crawled.status.pages == 16
     assert min(site.gaps()) >= 0.1 - EARLY_S
     assert site.parallel_max() == 1
 
 
 def test_long_waits_end_the_run(site: Site, tmp_path: Path, weft: Weft) -> None:
-    """Promise 4: only sites are left that rest longer than --max-wait: exit 3, says when; nothing is lost, resume goes on."""
+    """Promise 4: only sites are left that rest longer than --max-wait: exit 3, says when; nothing is lost."""
     site.page("/", ["/a", "/b"], host="good.test")
     site.page("/a", host="good.test")
     site.page("/b", host="good.test")
@@ -327,8 +365,17 @@ def test_long_waits_end_the_run(site: Site, tmp_path: Path, weft: Weft) -> None:
     hosts = ("good.test", "year.test", "overflow.test", "date.test", "robots.test")
     began = time.monotonic()
     run = weft(
-        "crawl", *(site.at("/", host) for host in hosts), "-o", "out", *ALL_TEST_HOSTS, "--delay", "0", "--max-wait", "5", timeout=30
-    )  # fmt: skip
+        "crawl",
+        *(site.at("/", host) for host in hosts),
+        "-o",
+        "out",
+        *ALL_TEST_HOSTS,
+        "--delay",
+        "0",
+        "--max-wait",
+        "5",
+        timeout=30,
+    )
     assert run.code == 3, run.stderr
     assert time.monotonic() - began < 20
     assert "weft resume" in run.stderr and "out" in run.stderr, run.stderr
@@ -340,7 +387,7 @@ def test_long_waits_end_the_run(site: Site, tmp_path: Path, weft: Weft) -> None:
 
 
 def test_resume_keeps_the_distance(site: Site, tmp_path: Path, weft: Weft) -> None:
-    """Promise 2: after a stop, and after a kill, no site is asked before its delay has passed; robots.txt is not asked again."""
+    """Promise 2: after a stop or a kill no site is asked before its delay has passed, nor robots.txt anew."""
     site.robots("User-agent: *\nCrawl-delay: 2\n")
     site.page("/", [f"/{n}" for n in range(4)])
     for n in range(4):

@@ -1,4 +1,4 @@
-"""robots.txt that is unreachable, huge, redirected or odd: what the server is asked because of it (R7, G6, promise 3)."""
+"""robots.txt that is unreachable, huge, redirected or odd: what is asked because of it (R7, G6, promise 3)."""
 
 from __future__ import annotations
 
@@ -83,16 +83,33 @@ def _cases(origins: Origins) -> None:
         never=("/no",),
     )
     case("agent-version", text("User-agent: weft/9.9", no), asks=("/yes",), never=("/no",))
-    case("two-groups", text("User-agent: weft", "Disallow: /no1", "", "User-agent: x", "Disallow: /", "", "User-agent: weft", "Disallow: /no2"),
-         asks=("/yes",), never=("/no1", "/no2"))  # fmt: skip
+    case(
+        "two-groups",
+        text(
+            "User-agent: weft",
+            "Disallow: /no1",
+            "",
+            "User-agent: x",
+            "Disallow: /",
+            "",
+            "User-agent: weft",
+            "Disallow: /no2",
+        ),
+        asks=("/yes",),
+        never=("/no1", "/no2"),
+    )
     case(
         "shared-group",
         text("User-agent: x", "User-agent: weft", no, "User-agent: *", "Disallow: /"),
         asks=("/yes",),
         never=("/no",),
     )
-    case("wildcards", text("User-agent: *", "Disallow: /*.php$", "Disallow: /a*z", "Disallow: /*?"),
-         asks=("/x.php5", "/a/y"), never=("/x.php", "/abcz", "/q?x=1"))  # fmt: skip
+    case(
+        "wildcards",
+        text("User-agent: *", "Disallow: /*.php$", "Disallow: /a*z", "Disallow: /*?"),
+        asks=("/x.php5", "/a/y"),
+        never=("/x.php", "/abcz", "/q?x=1"),
+    )
     case(
         "allow-longest",
         text("User-agent: *", "Disallow: /", "Allow: /yes", "Allow: /$"),
@@ -176,11 +193,39 @@ def origins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Origins]:
 
 
 NAMES: list[str] = [
-    "recovers", "recovers-twice", "slow-file", "no-content", "gzipped", "image-type", "agent-case", "agent-version", "two-groups",
-    "shared-group", "wildcards", "allow-longest", "allow-tie", "case-matters", "utf8", "escaped", "crlf-and-space", "folded",
-    "no-agent-line", "own-path", "redirect-target", "moved-file", "moved-host", "moved-to-404", "moved-to-500", "moved-inside",
-    "moved-scheme", "sitemap-forbidden", "linked", "delay-comma", "one-terabyte-rule", "many-rules",
-]  # fmt: skip
+    "recovers",
+    "recovers-twice",
+    "slow-file",
+    "no-content",
+    "gzipped",
+    "image-type",
+    "agent-case",
+    "agent-version",
+    "two-groups",
+    "shared-group",
+    "wildcards",
+    "allow-longest",
+    "allow-tie",
+    "case-matters",
+    "utf8",
+    "escaped",
+    "crlf-and-space",
+    "folded",
+    "no-agent-line",
+    "own-path",
+    "redirect-target",
+    "moved-file",
+    "moved-host",
+    "moved-to-404",
+    "moved-to-500",
+    "moved-inside",
+    "moved-scheme",
+    "sitemap-forbidden",
+    "linked",
+    "delay-comma",
+    "one-terabyte-rule",
+    "many-rules",
+]
 
 
 def test_every_case_is_named(origins: Origins) -> None:
@@ -232,8 +277,12 @@ def test_each_origin_first(site: Site, sites: Callable[..., Site], tmp_path: Pat
     """Promise 3: robots.txt of every host and port is the first thing asked there, whatever leads to it."""
     other = sites()
     hosts = ("linked", "redirected", "mapped", "map-file", "framed")
-    site.page("/", [site.at("/x", "linked.a.test"), other.at("/x", "a.test"), "/go", "/go-port"], host="a.test",
-              body=f'<iframe src="{site.at("/x", "framed.a.test")}"></iframe>')  # fmt: skip
+    site.page(
+        "/",
+        [site.at("/x", "linked.a.test"), other.at("/x", "a.test"), "/go", "/go-port"],
+        host="a.test",
+        body=f'<iframe src="{site.at("/x", "framed.a.test")}"></iframe>',
+    )
     site.redirect("/go", site.at("/x", "redirected.a.test"), host="a.test")
     site.redirect("/go-port", other.at("/y", "a.test"), host="a.test")
     site.robots(

@@ -1,4 +1,4 @@
-"""What stays at home, and what the web cannot do to us: cookies, credentials, terminals, logs, exports, ports (promises 8, 9)."""
+"""What stays at home: cookies, credentials; and what the web cannot do to terminals, logs, exports (promises 8, 9)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 from conftest import Weft
 from hostile import crawl
 from hostile_b import ALL_TEST_HOSTS, requests_of
-from web import Authority, Request, Response, Site, html_page
+from web import Authority, Line, Request, Response, Site, html_page
 
 FAST = (*ALL_TEST_HOSTS, "--delay", "0", "--per-host", "1", "--sitemaps", "no")
 EVIL = "\x1b]0;owned\x07\x1b[2J\x1b[31m\u202egnp.exe\u2066\x9b5n\x00\r\nfake line\x7f"
@@ -37,19 +37,42 @@ def test_cookies_stay_with_their_host(site: Site, sites: Callable[..., Site], tm
     """Promise 8: a cookie goes to the origin that set it: no other host, port, parent or child; bad ones to nobody."""
     other_port = sites()
     wishes = (
-        "own=1; Path=/", "parent=1; Domain=a.test; Path=/", "suffix=1; Domain=test", "strange=1; Domain=b.test", "dot=1; Domain=.a.test",
-        "secure=1; Secure", "__Host-x=1; Path=/", "__Secure-x=1", "path=1; Path=/deep", "gone=1; Max-Age=0", "old=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT",
-        "script=1; HttpOnly", "smuggled=1\x01bad", "big=" + "x" * 9_000,
-    )  # fmt: skip
+        "own=1; Path=/",
+        "parent=1; Domain=a.test; Path=/",
+        "suffix=1; Domain=test",
+        "strange=1; Domain=b.test",
+        "dot=1; Domain=.a.test",
+        "secure=1; Secure",
+        "__Host-x=1; Path=/",
+        "__Secure-x=1",
+        "path=1; Path=/deep",
+        "gone=1; Max-Age=0",
+        "old=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT",
+        "script=1; HttpOnly",
+        "smuggled=1\x01bad",
+        "big=" + "x" * 9_000,
+    )
 
     def home(_request: Request) -> Response:
-        return Response(html_page("home", ["/again", "/deep/x", site.at("/", "a.test"), site.at("/", "sub.www.a.test"), site.at("/", "b.test"),
-                                           other_port.at("/", "www.a.test"), "/go"]))  # fmt: skip
+        return Response(
+            html_page(
+                "home",
+                [
+                    "/again",
+                    "/deep/x",
+                    site.at("/", "a.test"),
+                    site.at("/", "sub.www.a.test"),
+                    site.at("/", "b.test"),
+                    other_port.at("/", "www.a.test"),
+                    "/go",
+                ],
+            )
+        )
 
-    async def setting(line: object, request: Request) -> bool:
+    async def setting(line: Line, request: Request) -> bool:
         body = home(request).body
         head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n" + "".join(f"Set-Cookie: {wish}\r\n" for wish in wishes)
-        await line.send(head.encode("latin-1") + f"Content-Length: {len(body)}\r\n\r\n".encode() + body)  # type: ignore[attr-defined]
+        await line.send(head.encode("latin-1") + f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
         return True
 
     site.behave("/", setting, host="www.a.test")
@@ -77,12 +100,12 @@ def test_no_cookies(site: Site, tmp_path: Path) -> None:
 
 
 def test_secrets_stay_home(site: Site, sites: Callable[..., Site], weft: Weft, tmp_path: Path) -> None:
-    """Promise 8: passwords, cookie files and secret headers go to their own origin only, and into no file of the crawl."""
+    """Promise 8: passwords, cookie files and secret headers go to their own origin only, and into no file."""
     elsewhere = sites(host="elsewhere.test")
     (tmp_path / "jar").write_text(
         f"# Netscape HTTP Cookie File\nhome.test\tFALSE\t/\tFALSE\t{int(time.time()) + 9_999}\tticket\tcookie-s3cret\n"
     )
-    (tmp_path / "password").write_text("joe:pass-s3cret@home.test:%d" % site.port)
+    (tmp_path / "password").write_text(f"joe:pass-s3cret@home.test:{site.port}")
     site.page(
         "/",
         [
@@ -100,9 +123,22 @@ def test_secrets_stay_home(site: Site, sites: Callable[..., Site], weft: Weft, t
     for path in ("/x", "/landed"):
         elsewhere.page(path)
     run = weft(
-        "crawl", site.at("/", "home.test"), "-o", "out", *FAST, "--scope", "free", "--auth", "@password", "--cookies", "jar", "--header",
-        "Authorization: Bearer header-s3cret", "--header", "X-Team: crawl",
-    )  # fmt: skip
+        "crawl",
+        site.at("/", "home.test"),
+        "-o",
+        "out",
+        *FAST,
+        "--scope",
+        "free",
+        "--auth",
+        "@password",
+        "--cookies",
+        "jar",
+        "--header",
+        "Authorization: Bearer header-s3cret",
+        "--header",
+        "X-Team: crawl",
+    )
     assert run.code == 0, run.stderr
     token = base64.b64encode(b"joe:pass-s3cret").decode()
     home = requests_of(site, "home.test")
@@ -199,10 +235,11 @@ def _evil_site(site: Site) -> None:
     site.respond("/%00%1b[2J", Response(html_page("nul")), host="evil.test")
     site.misbehave("/a%E2%80%AE", "short_body", host="evil.test")
 
-    async def odd(line: object, _request: Request) -> bool:
+    async def odd(line: Line, _request: Request) -> bool:
         await line.send(
-            b"HTTP/1.1 200 \x1b[31mOK\x07\r\nX-Evil: \x1b]0;owned\x07\r\nContent-Type: text/html;\x1b[2J\r\nContent-Length: 2\r\n\r\nhi"
-        )  # type: ignore[attr-defined]
+            b"HTTP/1.1 200 \x1b[31mOK\x07\r\nX-Evil: \x1b]0;owned\x07\r\n"
+            b"Content-Type: text/html;\x1b[2J\r\nContent-Length: 2\r\n\r\nhi"
+        )
         return True
 
     site.behave("/etc/passwd", odd, host="evil.test")
@@ -216,9 +253,16 @@ def test_terminal_is_safe(site: Site, weft: Weft) -> None:
     assert run.code == 0
     outputs = [run.stderr, run.stdout]
     for words in (
-        ("status", "out"), ("pages", "out", "--format", "table", "--all"), ("links", "out", "--format", "table"), ("why", "out", start),
-        ("why", "out", start + "/nothing\x1b[2J"), ("robots", start, *ALL_TEST_HOSTS), ("check", "out"), ("crawl", "http://\x1b[2J/"), ("pages", "\x1b[2Jout"),
-    ):  # fmt: skip
+        ("status", "out"),
+        ("pages", "out", "--format", "table", "--all"),
+        ("links", "out", "--format", "table"),
+        ("why", "out", start),
+        ("why", "out", start + "/nothing\x1b[2J"),
+        ("robots", start, *ALL_TEST_HOSTS),
+        ("check", "out"),
+        ("crawl", "http://\x1b[2J/"),
+        ("pages", "\x1b[2Jout"),
+    ):
         shown = weft(*words)
         outputs += [shown.stdout, shown.stderr]
     for what in ("--headers", "--text", "--body"):
@@ -297,7 +341,7 @@ def test_no_port_is_opened(site: Site, weft: Weft) -> None:
     inodes = set()
     for handle in Path(f"/proc/{process.pid}/fd").iterdir():
         try:
-            place = os.readlink(handle)
+            place = str(handle.readlink())
         except OSError:
             continue
         if place.startswith("socket:["):

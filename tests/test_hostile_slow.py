@@ -312,6 +312,8 @@ def test_a_time_limit_ends_a_crawl_that_only_waits(tmp_path: Path, site: Site) -
         "0",
         "--per-host",
         "4",
+        "--grace",
+        "0.5s",
         "--max-time",
         "1s",
         "--sitemaps",
@@ -324,14 +326,15 @@ def test_a_time_limit_ends_a_crawl_that_only_waits(tmp_path: Path, site: Site) -
     assert {crawled.page(site.at(f"/hang/{number}", HOST)).state for number in (1, 2)} == {"W"}
 
 
-@pytest.mark.parametrize("kind", ["hang_before_answer", "drip_body", "drip_headers"])
-def test_a_seed_that_stalls_is_a_crawl_that_failed(kind: str, tmp_path: Path, site: Site) -> None:
-    """No seed answered: exit 1, said in a sentence, the cause recorded."""
+def test_seeds_that_stall_are_a_crawl_that_failed(tmp_path: Path, site: Site) -> None:
+    """No seed answered: exit 1, said in a sentence, each cause recorded."""
     site.drip_pause_s = 0.1
-    site.misbehave("/", kind, host=HOST)
-    crawled = crawl(tmp_path, [site.at("/", HOST)], *FAST, "--timeout", "1s", *at_host(site))
-    assert crawled.code == 1 and crawled.stderr.strip(), crawled
-    assert crawled.page(site.at("/", HOST)).error in MISBEHAVIOURS[kind].outcomes
+    kinds = ("hang_before_answer", "drip_body", "drip_headers", "hang_mid_body")
+    seeds = {kind: site.misbehave(f"/{kind}", kind, host=HOST) for kind in kinds}
+    crawled = crawl(tmp_path, [*seeds.values()], *FAST, "--timeout", "1s", *at_host(site))
+    assert crawled.code == 1 and "no seed answered" in crawled.stderr, crawled
+    for kind, url in seeds.items():
+        assert crawled.page(url).error in MISBEHAVIOURS[kind].outcomes
 
 
 def test_slow_redirects_have_a_deadline_each(tmp_path: Path, site: Site) -> None:

@@ -1,4 +1,4 @@
-"""Sites that never end, and one page under many spellings: each is crawled without any limit and must end by itself (E20)."""
+"""Sites that never end, and one page under many spellings: crawled without any limit they end by themselves (E20)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,28 @@ from weft.demo.server import Served
 
 LARGE = {
     # each takes its few thousand requests: one of every family stands for the others
-    "maze-tree", "maze-words", "maze-html", "maze-wide", "maze-uuid", "relative-words", "base-moves", "numbers-many", "filters-in-path",
-    "listing-endless", "redirect-forest", "spelling-session-path", "spelling-folders", "spelling-order", "spelling-case",
-    "redirect-and-page", "calendar-days", "calendar-days-query", "calendar-views", "calendar-seconds", "chain-of-three-shapes",
-}  # fmt: skip
+    "maze-tree",
+    "maze-words",
+    "maze-html",
+    "maze-wide",
+    "maze-uuid",
+    "relative-words",
+    "base-moves",
+    "numbers-many",
+    "filters-in-path",
+    "listing-endless",
+    "redirect-forest",
+    "spelling-session-path",
+    "spelling-folders",
+    "spelling-order",
+    "spelling-case",
+    "redirect-and-page",
+    "calendar-days",
+    "calendar-days-query",
+    "calendar-views",
+    "calendar-seconds",
+    "chain-of-three-shapes",
+}
 CHOSEN = {"maze-tree", "redirect-forest", "calendar-days"}
 SMALL = sorted((set(TRAPS) - LARGE) | CHOSEN)
 LARGE_KINDS = ("trap_random_words", "trap_facets", "trap_parameters")
@@ -39,9 +57,20 @@ def test_ends_by_itself(crawled: tuple[Site, Crawled, dict[str, str]], name: str
     assert name not in wrong, wrong[name]
     refused = Counter(page.reason for page in result.pages.values() if page.reason and f"://{name}.test:" in page.url)
     assert set(refused) <= {
-        "PATH_REPEATS", "PATH_TOO_DEEP", "QUERY_REPEATS", "QUERY_TOO_LONG", "QUERY_VARIANTS", "SLASH_ALIASES", "SESSION_IDS", "CALENDAR",
-        "CHAIN_TOO_LONG", "ENDLESS_SITE", "DUPLICATES_ONLY", "TOO_MANY_REDIRECTS", "URL_TOO_LONG",
-    }  # fmt: skip
+        "PATH_REPEATS",
+        "PATH_TOO_DEEP",
+        "QUERY_REPEATS",
+        "QUERY_TOO_LONG",
+        "QUERY_VARIANTS",
+        "SLASH_ALIASES",
+        "SESSION_IDS",
+        "CALENDAR",
+        "CHAIN_TOO_LONG",
+        "ENDLESS_SITE",
+        "DUPLICATES_ONLY",
+        "TOO_MANY_REDIRECTS",
+        "URL_TOO_LONG",
+    }
     assert not site.refused and not site.faults
 
 
@@ -74,7 +103,7 @@ def test_kinds(kinds: tuple[Site, Crawled], kind: str) -> None:
 
 
 def test_hosts_without_end(site: Site, tmp_path: Path) -> None:
-    """E20: a domain that makes up hosts is bounded in the scopes that would follow them, and other hosts do not wait."""
+    """E20: a domain that makes up hosts is bounded in the scopes that would follow them; others do not wait."""
 
     def answer(request: Request) -> Response:
         if request.path != "/":
@@ -88,9 +117,15 @@ def test_hosts_without_end(site: Site, tmp_path: Path) -> None:
     for path in ("/a", "/b"):
         site.page(path, host="good.test")
     crawled = crawl(
-        tmp_path, [site.at("/", "www.maze.test"), site.at("/", "good.test")], *UNBOUND, "--scope", "domain", "--sitemaps", "no",
+        tmp_path,
+        [site.at("/", "www.maze.test"), site.at("/", "good.test")],
+        *UNBOUND,
+        "--scope",
+        "domain",
+        "--sitemaps",
+        "no",
         "--no-archive",
-    )  # fmt: skip
+    )
     assert crawled.code == 0
     assert len({request.host for request in site.requests}) <= 600
     assert len(site.requests) <= MANY_REQUESTS
@@ -106,9 +141,15 @@ def test_others_do_not_wait(site: Site, tmp_path: Path) -> None:
         for n in range(30):
             site.page(f"/{n}", host=host)
     crawled = crawl(
-        tmp_path, [site.at("/", host) for host in ("maze.test", "one.test", "two.test")], *UNBOUND, "--max-time", "4s", "--sitemaps", "no",
+        tmp_path,
+        [site.at("/", host) for host in ("maze.test", "one.test", "two.test")],
+        *UNBOUND,
+        "--max-time",
+        "4s",
+        "--sitemaps",
+        "no",
         "--no-archive",
-    )  # fmt: skip
+    )
     assert crawled.status.stop_reason == "max-time"
     for host in ("one.test", "two.test"):
         assert {f"/{n}" for n in range(30)} <= set(site.paths(host))
@@ -127,7 +168,7 @@ def test_long_chain_is_honest(site: Site, tmp_path: Path) -> None:
 
 
 def test_large_shop_is_honest(site: Site, tmp_path: Path) -> None:
-    """E20, few false alarms: articles by number in the query, lists with pages and two orders, tags, an archive of years."""
+    """E20, few false alarms: articles by number, lists with pages and two orders, tags, an archive of years."""
     tags = [f"tag-{n}" for n in range(40)]
 
     def answer(request: Request) -> Response:
@@ -169,8 +210,17 @@ def test_invented_web_is_honest(invented: Callable[..., Served], tmp_path: Path)
     """E20, few false alarms: 2,000 pages of an invented web, none of them refused as a trap."""
     served = invented(seed=11, hosts=5, pages=2_200, record=False, traps=False)
     crawled = crawl(
-        tmp_path, served.seeds, "--resolve", served.resolve, "--delay", "0", "--per-host", "8", "--no-archive", limit_s=90.0
-    )  # fmt: skip
+        tmp_path,
+        served.seeds,
+        "--resolve",
+        served.resolve,
+        "--delay",
+        "0",
+        "--per-host",
+        "8",
+        "--no-archive",
+        limit_s=90.0,
+    )
     assert crawled.code == 0
     reasons = Counter(page.reason for page in crawled.pages.values() if page.reason)
     assert not {

@@ -645,10 +645,12 @@ def test_cdxj_appears_whole_or_not_at_all(tmp_path: Path) -> None:
 # Replay
 
 
-def wayback() -> str | None:
-    """pywb's server: named by WEFT_WAYBACK, beside the repository's other environments, or on the path."""
-    beside = Path(__file__).resolve().parents[1] / ".pywb" / "bin" / "wayback"
-    return os.environ.get("WEFT_WAYBACK") or (str(beside) if beside.exists() else shutil.which("wayback"))
+def wayback() -> list[str] | None:
+    """The command of pywb's server: in the Python that WEFT_PYWB names (./test sets it), or on the path."""
+    if python := os.environ.get("WEFT_PYWB"):
+        return [python, "-m", "pywb.apps.wayback"]
+    program = shutil.which("wayback")
+    return None if program is None else [program]
 
 
 ZIPPED = gzip.compress(HTML)
@@ -672,11 +674,11 @@ def replay(tmp_path: Path) -> Iterator[Callable[[datetime, str], tuple[int, byte
     """Asks a running pywb for the bytes of a capture, of the collection in ``tmp_path``."""
     program = wayback()
     if program is None:
-        pytest.skip("pywb is not installed (WEFT_WAYBACK names its wayback program)")
+        pytest.skip("pywb is not installed (./test installs it, and names its Python in WEFT_PYWB)")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [program, "-b", "127.0.0.1", "-p", str(port), "-d", str(tmp_path)]
+    command = [*program, "-b", "127.0.0.1", "-p", str(port), "-d", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
         try:
             for _ in range(150):

@@ -141,6 +141,8 @@ class _Page:
     def parsed(self, media: str, encoding: str | None) -> Parsed:
         if self.unresolved:
             self.problems.append(f"{self.unresolved} links cannot be resolved")
+        if self.cut:
+            self.problems.append(f"more than {self.max_links} links: the others are left out")
         return Parsed(
             type=media,
             encoding=encoding,
