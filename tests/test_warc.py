@@ -648,7 +648,7 @@ def test_cdxj_appears_whole_or_not_at_all(tmp_path: Path) -> None:
 def wayback() -> list[str] | None:
     """The command of pywb's server: in the Python that WEFT_PYWB names (./test sets it), or on the path."""
     if python := os.environ.get("WEFT_PYWB"):
-        return [python, "-m", "pywb.apps.wayback"]
+        return [python, "-c", "from pywb.apps.cli import wayback; wayback()"]
     program = shutil.which("wayback")
     return None if program is None else [program]
 
