@@ -310,7 +310,7 @@ def test_parallel_requests_keep_their_bounds(site: Site, tmp_path: Path) -> None
         "--per-host",
         "4",
         "--max-wait",
-        "3",
+        "1",
         "--sitemaps",
         "no",
     )
@@ -373,7 +373,7 @@ def test_long_waits_end_the_run(site: Site, tmp_path: Path, weft: Weft) -> None:
         "--delay",
         "0",
         "--max-wait",
-        "5",
+        "2",
         timeout=30,
     )
     assert run.code == 3, run.stderr
@@ -388,11 +388,11 @@ def test_long_waits_end_the_run(site: Site, tmp_path: Path, weft: Weft) -> None:
 
 def test_resume_keeps_the_distance(site: Site, tmp_path: Path, weft: Weft) -> None:
     """Promise 2: after a stop or a kill no site is asked before its delay has passed, nor robots.txt anew."""
-    site.robots("User-agent: *\nCrawl-delay: 2\n")
+    site.robots("User-agent: *\nCrawl-delay: 1\n")
     site.page("/", [f"/{n}" for n in range(4)])
     for n in range(4):
         site.page(f"/{n}")
-    for turn in range(3):
+    for turn in range(2):
         process = weft.start("crawl", site.url, "-o", "out", "--sitemaps", "no", "--quiet")
         wanted, deadline = 2 + turn, time.monotonic() + 20
         while len(site.requests) < wanted and time.monotonic() < deadline:
@@ -401,6 +401,6 @@ def test_resume_keeps_the_distance(site: Site, tmp_path: Path, weft: Weft) -> No
         (process.terminate if turn == 1 else process.kill)()
         process.wait(20)
     assert weft("resume", "out").code == 0
-    assert _smallest_gap(site, "127.0.0.1") >= 2.0 - EARLY_S, site.gaps()
+    assert _smallest_gap(site, "127.0.0.1") >= 1.0 - EARLY_S, site.gaps()
     assert site.asked("/robots.txt") <= 2
     assert {f"/{n}" for n in range(4)} <= set(site.paths())

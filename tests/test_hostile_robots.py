@@ -11,7 +11,7 @@ from hostile import Crawled, crawl, judge_kind, kinds_of
 from hostile_b import ALL_TEST_HOSTS, host_of_kind, requests_of
 from web import MISBEHAVIOURS, Request, Response, Site
 
-FAST = (*ALL_TEST_HOSTS, "--delay", "0", "--per-host", "8", "--timeout", "2s", "--max-crawl-delay", "1")
+FAST = (*ALL_TEST_HOSTS, "--delay", "0", "--per-host", "8", "--timeout", "1s", "--max-crawl-delay", "0.5")
 PLAIN = "text/plain"
 
 
@@ -64,7 +64,7 @@ def _cases(origins: Origins) -> None:
     case("recovers-twice", after(2, Response(b"", 500), text("User-agent: *", no)), asks=("/yes",), never=("/no",))
     case(
         "slow-file",
-        lambda _r: Response(b"User-agent: *\nDisallow: /no", 200, PLAIN, delay_s=1.0),
+        lambda _r: Response(b"User-agent: *\nDisallow: /no", 200, PLAIN, delay_s=0.5),
         asks=("/yes",),
         never=("/no",),
     )

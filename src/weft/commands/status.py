@@ -17,16 +17,15 @@ def run(args: argparse.Namespace) -> int:
         print(msgspec.json.encode(status).decode())
         return 0
     why = f" ({status.stop_reason})" if status.stop_reason and status.stop_reason != status.state else ""
+    pace = f"{human_seconds(status.elapsed_s)} at {status.pages_per_s:,.1f} pages a second"
+    print(f"{status.folder}: {status.state}{why}, {pace}")
+    received = human_bytes(status.bytes)
+    print(f"  pages {status.pages:,}  links {status.links:,}  hosts {status.hosts:,}  received {received}")
     print(
-        f"{status.folder}: {status.state}{why}, {human_seconds(status.elapsed_s)} at {status.pages_per_s:,.1f} pages a second"
+        f"  known {status.known:,}: waiting {status.waiting:,}, running {status.running:,},"
+        f" completed {status.completed:,}, errors {status.errors:,}, refused {status.refused:,}"
     )
-    print(
-        f"  pages {status.pages:,}  links {status.links:,}  hosts {status.hosts:,}  received {human_bytes(status.bytes)}"
-    )
-    print(f"  known {status.known:,}: waiting {status.waiting:,}, running {status.running:,}, completed {status.completed:,},"
-          f" errors {status.errors:,}, refused {status.refused:,}")  # fmt: skip
     if status.bugs:
-        print(
-            f"  {status.bugs} pages met a bug in weft: sqlite3 {status.folder}/crawl.db 'SELECT url, traceback FROM bug'"
-        )
+        query = f"sqlite3 {status.folder}/crawl.db 'SELECT url, traceback FROM bug'"
+        print(f"  {status.bugs} pages met a bug in weft: {query}")
     return 0

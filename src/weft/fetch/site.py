@@ -98,7 +98,9 @@ class SiteRules:
             return known.refusal
         verdict = known.rules.check(path_of(url))
         if not verdict.allowed:
-            return Refuse(Cause.ROBOTS_DISALLOWED, f"line {verdict.line}: {verdict.rule}" if verdict.line else verdict.rule)
+            return Refuse(
+                Cause.ROBOTS_DISALLOWED, f"line {verdict.line}: {verdict.rule}" if verdict.line else verdict.rule
+            )
         return known.ticket
 
     def _known(self, origin: str) -> Known | None:
@@ -148,7 +150,9 @@ class SiteRules:
                 if target is not None:
                     if lease.hops >= REDIRECTS_MAX or not target.startswith(("http://", "https://")):
                         return self._unreachable(lease, Cause.ROBOTS_UNAVAILABLE, status)  # fail closed
-                    following = msgspec.structs.replace(lease, url=target, site=site_of_url(target), hops=lease.hops + 1, attempt=1)
+                    following = msgspec.structs.replace(
+                        lease, url=target, site=site_of_url(target), hops=lease.hops + 1, attempt=1
+                    )
                     return AskAgain(following, 0.0)
                 if status == TOO_MANY_REQUESTS and lease.attempt <= self._retries:
                     return self._unreachable(lease, Cause.ROBOTS_UNAVAILABLE, status)
@@ -169,15 +173,39 @@ class SiteRules:
         if policy.retried and lease.attempt <= self._retries:
             rest_s = policy.first_delay_s * policy.growth ** (lease.attempt - 1)
             return AskAgain(msgspec.structs.replace(lease, attempt=lease.attempt + 1), rest_s)
-        self._remember(OriginRow(lease.origin, self._asking[lease.origin], status, cause.value, None, lease.url, None, self._clock.epoch_ms()))
+        self._remember(
+            OriginRow(
+                lease.origin,
+                self._asking[lease.origin],
+                status,
+                cause.value,
+                None,
+                lease.url,
+                None,
+                self._clock.epoch_ms(),
+            )
+        )
         return Learnt(lease.origin, None, (), cause)
 
     def _learn(self, lease: Lease, status: int, content: bytes | None, body: bytes) -> Learnt:
         robots = Robots.parse(body)
         delay_s = robots.rules_for(*self._agents).crawl_delay_s
-        self._remember(OriginRow(lease.origin, self._asking[lease.origin], status, None, content, lease.url, delay_s, self._clock.epoch_ms()))
+        self._remember(
+            OriginRow(
+                lease.origin,
+                self._asking[lease.origin],
+                status,
+                None,
+                content,
+                lease.url,
+                delay_s,
+                self._clock.epoch_ms(),
+            )
+        )
         found = (resolve(lease.url, text) for text in robots.sitemaps)
-        sitemaps = tuple(url.partition("#")[0] for url in found if url is not None and url.startswith(("http://", "https://")))
+        sitemaps = tuple(
+            url.partition("#")[0] for url in found if url is not None and url.startswith(("http://", "https://"))
+        )
         return Learnt(lease.origin, delay_s, sitemaps, None)
 
     def _remember(self, row: OriginRow) -> None:
@@ -188,6 +216,7 @@ class SiteRules:
     def flush(self) -> None:
         """Writes what was learnt, inside the caller's transaction."""
         self._db.executemany(
-            "INSERT OR REPLACE INTO origin VALUES(?, ?, ?, ?, ?, ?, ?, ?)", [msgspec.structs.astuple(row) for row in self._rows]
+            "INSERT OR REPLACE INTO origin VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+            [msgspec.structs.astuple(row) for row in self._rows],
         )
         self._rows = []
