@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from email.utils import formatdate
 from functools import partial
@@ -404,3 +405,21 @@ def test_resume_keeps_the_distance(site: Site, tmp_path: Path, weft: Weft) -> No
     assert _smallest_gap(site, "127.0.0.1") >= 1.0 - EARLY_S, site.gaps()
     assert site.asked("/robots.txt") <= 2
     assert {f"/{n}" for n in range(4)} <= set(site.paths())
+
+
+def test_thousands_wait_for_their_retry(site: Site, tmp_path: Path) -> None:
+    """Issue 3, 10: more pages than are looked at together come back from an error at the same time; none is forgotten."""
+    pages = 2_300
+    asked: Counter[str] = Counter()
+
+    def answer(request: Request) -> Response:
+        asked[request.path] += 1
+        if asked[request.path] == 1:
+            return Response(html_page("later"), 502, headers={"Retry-After": "5"})
+        return Response(html_page(request.path))
+
+    site.page("/", [f"/p/{n}" for n in range(pages)])
+    site.serve("/p/*", answer)
+    crawled = crawl(tmp_path, [site.url], "--delay", "0", "--per-host", "16", "--sitemaps", "no", "--no-archive")
+    assert (crawled.code, crawled.status.stop_reason, crawled.status.waiting) == (0, "done", 0)
+    assert crawled.status.pages == pages + 1 and set(asked.values()) == {2}

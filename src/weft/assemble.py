@@ -66,7 +66,7 @@ class Parts:
         self.rules = SiteRules(connection, spec, clock)
         self.sitemaps = SitemapQueue(connection)
         self.policy = AddressPolicy(spec.network, [host_of(url) for url in seed_urls])
-        self.resolver = Resolver(spec.network, self.policy)
+        self.resolver = Resolver(spec.network, self.policy, timeout_s=min(10.0, spec.limits.timeout_s))
         self.jar = self._cookie_jar()
         self.fetcher = Fetcher(
             spec, self.policy, jar=self.jar, home_origins=[origin_of(url) for url in seed_urls], epoch_ms=clock.epoch_ms

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 TICK_S = 1.0
 ANSWERS_A_TURN = 16
+TURN_S = 0.1  # heavy pages one after the other would make us miss what servers send meanwhile
 SLOW_ANSWERS_MAX = 16
 WAIT_FOR_MORE_S = 1.0
 
@@ -114,7 +115,8 @@ class Crawl:
         """Concludes a few answers, then fills the free slots, so that the network never waits for the parser."""
         finished = self.parts.fetcher.finished
         concluded = 0
-        while finished and concluded < ANSWERS_A_TURN:
+        until_s = self.parts.clock.seconds() + TURN_S
+        while finished and concluded < ANSWERS_A_TURN and self.parts.clock.seconds() < until_s:
             lease, answer = finished.popleft()
             self._conclude(lease, answer)
             concluded += 1
