@@ -329,9 +329,9 @@ def _shop(links: Callable[[str, int, int], str]) -> Answer:
     return answer
 
 
-def shop_trap(name: str, links: Callable[[str, int, int], str]) -> None:
+def shop_trap(name: str, links: Callable[[str, int, int], str], *, most: int = MANY_REQUESTS) -> None:
     """A shop whose every link spells its target, article ``n``, anew: ``links(path of the page, n, which link)``."""
-    TRAPS[name] = Trap(_shop(links), "/article-0", tuple(_SHOP))
+    TRAPS[name] = Trap(_shop(links), "/article-0", tuple(_SHOP), most)
 
 
 def mixed(text: str, key: str, change: Callable[[str], str]) -> str:
@@ -354,7 +354,11 @@ shop_trap("spelling-buster", lambda path, n, turn: f"/article-{n}?_={noise(path,
 shop_trap("spelling-from", lambda path, n, turn: f"/article-{n}?from={quote(path.partition('?')[0], safe='')}")
 shop_trap("spelling-slashes", lambda path, n, turn: f"/shop{'/' * (1 + len(path) % 40 + turn)}article-{n}")
 shop_trap("spelling-folders", lambda path, n, turn: f"{path.rpartition('/')[0]}/{_WORDS[turn]}/article-{n}")
-shop_trap("spelling-case", lambda path, n, turn: f"/{mixed('catalogue', f'{path} {turn}', str.upper)}/article-{n}")
+shop_trap(
+    "spelling-case",  # it has an end: 512 spellings of a folder, 25 articles in each
+    lambda path, n, turn: f"/{mixed('catalogue', f'{path} {turn}', str.upper)}/article-{n}",
+    most=13_000,
+)
 shop_trap(
     "spelling-escapes",
     lambda path, n, turn: f"/{mixed('catalogue', f'{path} {turn}', lambda c: f'%{ord(c):02x}')}/article-{n}",

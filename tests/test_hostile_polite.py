@@ -408,7 +408,7 @@ def test_resume_keeps_the_distance(site: Site, tmp_path: Path, weft: Weft) -> No
 
 
 def test_thousands_wait_for_their_retry(site: Site, tmp_path: Path) -> None:
-    """Issue 3, 10: more pages than are looked at together come back from an error at the same time; none is forgotten."""
+    """Issue 3, 10: more pages than are looked at together are to be tried again at one time; none is forgotten."""
     pages = 2_300
     asked: Counter[str] = Counter()
 

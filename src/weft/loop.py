@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from weft.frontier.polite import Site
 
 TICK_S = 1.0
+TICK_VISITS = 512  # a fast site gives thousands in a second: what is learnt of it must not come that late
 ANSWERS_A_TURN = 16
 TURN_S = 0.1  # heavy pages one after the other would make us miss what servers send meanwhile
 SLOW_ANSWERS_MAX = 16
@@ -159,7 +160,11 @@ class Crawl:
     def _tick_due(self, progressed: bool) -> bool:
         if not (self._batch or self.parts.frontier.refused_in_take):
             return self.parts.clock.seconds() - self._last_tick >= TICK_S
-        if self.parts.spec.politeness.workers == 1 or self.parts.clock.seconds() - self._last_tick >= TICK_S:
+        if (
+            len(self._batch) >= TICK_VISITS
+            or self.parts.spec.politeness.workers == 1
+            or self.parts.clock.seconds() - self._last_tick >= TICK_S
+        ):
             return True
         # nothing else can be taken until the links of this batch are admitted
         return not progressed and not self.parts.frontier.has_ready_work()
@@ -409,7 +414,9 @@ class Crawl:
             done.visit.external_links = found.external
             if packed:
                 packs.append((done.visit.id, packed))
-            if done.stored_2xx:
+            if (
+                done.stored_2xx or done.visit.redirect_to is not None
+            ):  # a redirect to a new place is a page that brings one
                 self.parts.judge.linked(done.lease.url, done.lease.site, hand.depth, found.new, found.known)
         return packs
 

@@ -24,6 +24,7 @@ from weft.url import Normalizer
 
 AddressOf = Callable[[str], tuple[str, ...] | Failure | None]
 HEAD_SIZE = 128
+RETRIES_AT_ONCE = 2_000
 HEADS_IN_ALL = 60_000
 _REFUSALS_A_TAKE = 2_000
 _READ_BY_SERVER_S = 0.25  # a request that was sent has been read after this, even by a busy server
@@ -363,7 +364,8 @@ class SqlFrontier:
         rows = self._db.execute(
             "SELECT p.id, p.site, p.priority, u.text, p.depth, p.hops, p.chain, p.attempts, p.retry_ms FROM page p"
             " JOIN url u ON u.id = coalesce(p.url, p.id)"
-            " WHERE p.state = 'W' AND p.retry_ms IS NOT NULL ORDER BY p.retry_ms LIMIT 2000"
+            " WHERE p.state = 'W' AND p.retry_ms IS NOT NULL ORDER BY p.retry_ms LIMIT ?",
+            (RETRIES_AT_ONCE,),
         ).fetchall()
         self._next_retry_ms = None
         now_ms = self._clock.epoch_ms()
@@ -378,6 +380,9 @@ class SqlFrontier:
                 break
             site.push(Waiting(page, priority, url, depth, hops, chain, attempts))
             self.schedule.place(site, now)
+        else:
+            if len(rows) == RETRIES_AT_ONCE:  # there may be more: they are looked for when some of these are through
+                self._next_retry_ms = now_ms + 250
 
     def wait_s(self) -> float | None:
         """Seconds until something can be taken; None if nothing waits for time (only for answers, or not at all)."""
