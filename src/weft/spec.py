@@ -80,7 +80,7 @@ class Traps(msgspec.Struct, frozen=True, kw_only=True):
         int, Meta(description="at most N mixtures (and 8 for each value) of one path's filters, else QUERY_VARIANTS")
     ] = 500
     slash_aliases: Annotated[
-        int, Meta(description="at most N URLs with // in their path per site, else SLASH_ALIASES")
+        int, Meta(description="at most N further spellings of pages by // in the path per site, else SLASH_ALIASES")
     ] = 20
     session_ids: Annotated[int, Meta(description="at most N session ids of one page, else SESSION_IDS")] = 3
     calendar_pages: Annotated[
