@@ -2,6 +2,7 @@
 
     python bench/crawl.py                 three Debian documentation packages served by nginx: 5,500 pages
     python bench/crawl.py --profile       where the time goes, stage by stage (needs py-spy)
+    python bench/crawl.py --instructions  instructions instead of seconds, the same in every run (needs valgrind)
     python bench/crawl.py --invented 20000    an invented web instead: for memory, and where there is no nginx
 
 weft and the floor (`floor.py`: fetch, parse, resolve, keep nothing) take turns, so that both meet the same machine in
@@ -128,14 +129,19 @@ class Bench:
         folder = self._place / "crawl"
         shutil.rmtree(folder, ignore_errors=True)
         cost = self._checked(cost_of(self.words(folder), self._log, self._env))
-        with contextlib.closing(sqlite3.connect(f"{(folder / 'crawl.db').as_uri()}?mode=ro", uri=True)) as database:
-            pages = database.execute(_PAGES).fetchone()[0]
+        pages = self._note_urls(folder)
+        with _reading(folder) as database:
             links = database.execute("SELECT value FROM counter WHERE name = 'links'").fetchone()[0]
-            urls = [row[0] for row in database.execute(_ASKED)]
             requests = database.execute("SELECT count(*) FROM visit").fetchone()[0]
-        self._urls.write_text("\n".join(urls), encoding="utf-8")
         disk_b = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         return Measure(cost.cpu_s, cost.wall_s, cost.peak_b, pages, requests, links, disk_b)
+
+    def _note_urls(self, folder: Path) -> int:
+        """Leaves what weft has asked for to the floor; how many of those are pages."""
+        with _reading(folder) as database:
+            urls = [row[0] for row in database.execute(_ASKED)]
+            self._urls.write_text("\n".join(urls), encoding="utf-8")
+            return int(database.execute(_PAGES).fetchone()[0])
 
     def floor(self, of: Measure, per_host: int) -> Measure:
         """The same URLs by the plain loop; ``of`` tells how many of them were pages."""
@@ -170,6 +176,33 @@ class Bench:
             stacks[stack] += int(samples)
         return stacks
 
+    def instructions(self, valgrind: str, per_host: int) -> dict[str, float]:
+        """Millions of instructions per page: of weft, of the floor; and of weft's start, which no page adds to."""
+        counter = [valgrind, "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+        folder, slow = self._place / "crawl", ["--timeout", "600"]
+        start = self._counted(
+            [*counter, *self.words(self._place / "start"), *slow, "--max-depth", "0", "--sitemaps", "no"]
+        )
+        whole = self._counted([*counter, *self.words(folder), *slow])
+        pages = self._note_urls(folder)
+        floor = self._counted([*counter, *self._floor_words(per_host)])
+        self._urls.write_text(self.web.seeds[0], encoding="utf-8")
+        floor_start = self._counted([*counter, *self._floor_words(per_host)])
+        return {
+            "pages": pages,
+            "start": start / 1e6,
+            "weft": (whole - start) / 1e6 / pages,
+            "floor": (floor - floor_start) / 1e6 / pages,
+            "ratio": (whole - start) / (floor - floor_start),
+        }
+
+    def _counted(self, words: list[str]) -> int:
+        self._log.write_bytes(b"")
+        self._checked(cost_of(words, self._log, self._env))
+        said = self._log.read_text(encoding="utf-8", errors="replace")
+        found = re.search(r"Collected : (\d+)", said)
+        return int(found[1]) if found else sys.exit(f"valgrind counted nothing: {said[-500:]}")
+
 
 _PAGES = """
 SELECT count(*) FROM page p JOIN visit v ON v.id = p.visit WHERE v.status = 200 AND v.type LIKE '%html%'
@@ -177,6 +210,10 @@ SELECT count(*) FROM page p JOIN visit v ON v.id = p.visit WHERE v.status = 200 
 _ASKED = """
 SELECT u.text FROM visit v JOIN url u ON u.id = v.url WHERE v.purpose = 0 AND v.status IS NOT NULL ORDER BY v.id
 """
+
+
+def _reading(folder: Path) -> contextlib.closing[sqlite3.Connection]:
+    return contextlib.closing(sqlite3.connect(f"{(folder / 'crawl.db').as_uri()}?mode=ro", uri=True))
 
 
 # --- where the time goes
@@ -243,6 +280,7 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--no-floor", action="store_true", help="measure weft alone")
     parser.add_argument("--profile", action="store_true", help="sample one crawl with py-spy instead")
     parser.add_argument("--native", action="store_true", help="with --profile: look into C libraries too")
+    parser.add_argument("--instructions", action="store_true", help="count instructions with valgrind instead (slow)")
     parser.add_argument("--weft", metavar="COMMAND", help="another weft than that of this tree")
     parser.add_argument("--json", action="store_true", help="one JSON object, for machines")
     return parser.parse_args(given)
@@ -257,8 +295,14 @@ def main(given: Sequence[str] | None = None) -> int:
         say = _to_stderr if args.json else print
         bench.warm_up()
         if args.profile:
-            shares = report_profile(bench.profile(_py_spy(), args.native), say)
+            shares = report_profile(bench.profile(_program("py-spy"), args.native), say)
             found: dict[str, object] = {"web": web.name, "stages": shares}
+        elif args.instructions:
+            found = {"web": web.name, **bench.instructions(_program("valgrind"), args.per_host)}
+            say(
+                f"{web.name}: {found['weft']:.2f} million instructions per page, {found['floor']:.2f} of the floor,"
+                f" ratio {found['ratio']:.2f}; {found['start']:,.0f} million to start"
+            )
         else:
             found = measured(bench, args.runs, None if args.no_floor else args.per_host, say)
     if args.json:
@@ -312,11 +356,11 @@ def row_of(name: str, measures: list[Measure]) -> dict[str, object]:
     }
 
 
-def _py_spy() -> str:
-    beside = Path(sys.executable).with_name("py-spy")
-    found = str(beside) if beside.exists() else shutil.which("py-spy")
+def _program(name: str) -> str:
+    beside = Path(sys.executable).with_name(name)
+    found = str(beside) if beside.exists() else shutil.which(name)
     if found is None:
-        sys.exit("py-spy is not installed: pip install py-spy")
+        sys.exit(f"{name} is not installed ({'pip' if name == 'py-spy' else 'apt-get'} install {name})")
     return found
 
 

@@ -312,7 +312,7 @@ def test_damaged_database(site: Site, weft: Weft, harm: str) -> None:
 
 def test_double_start(site: Site, weft: Weft) -> None:
     """Issue 3, 10: a second crawl in the folder of a running one is told so, exit 2, and harms nothing."""
-    paths = tree(site, 40, delay_s=0.25)
+    paths = tree(site, 120, delay_s=0.3)
     process = weft.start("crawl", site.url, "-o", "out", *QUICK)
     wait_for(site, 4)
     for words in (
