@@ -65,6 +65,7 @@ class Crawl:
         self._batch_pages = 0  # of the batch: leases of pages, and those that bring a stored page
         self._batch_stored = 0
         self.visits = 0
+        self._looked_again = -1
         self._sitemap_entries: list[tuple[Concluded, list[tuple[str, str]]]] = []
         self._bugs: list[tuple[int, str, str]] = []
         self._wake = asyncio.Event()
@@ -187,7 +188,21 @@ class Crawl:
             return None
         if self._limits.wait:
             return None
-        return MIN_DEPTH if frontier.counts["waiting"] else DONE
+        if not frontier.counts["waiting"]:
+            return DONE
+        return MIN_DEPTH if self.parts.spec.scope.min_depth else self._look_again()
+
+    def _look_again(self) -> StopReason | None:
+        """The queue says empty and the table says not: the table is right, so it is read anew, once for each progress.
+
+        This should never happen; if it does, it must not lose pages.
+        """
+        if self._looked_again == self.visits:
+            return STOPPED
+        self._looked_again = self.visits
+        with self.parts.database.transaction():
+            self.parts.frontier.load(killed=False, limits_changed=False)
+        return None
 
     async def _rest(self, progressed: bool) -> None:
         """Lets the network go on; sleeps until an answer, a site's turn, or the tick."""
