@@ -54,6 +54,18 @@ def test_the_same_with_any_number_of_workers(invented: Callable[..., Served], we
     assert differences(results[0], results[2]) == []
 
 
+def test_depth_is_of_links_that_are_followed(site: Site, weft: Weft) -> None:
+    """R2: a nofollow link makes its target no nearer, not even one that spells it anew."""
+    site.page("/", links=["/a", "/late"])
+    site.page("/a", links=["/b"])
+    site.page("/b", links=["/x"])
+    site.page("/x")
+    site.page("/late", body='<a href="/%78" rel="nofollow">x</a>', delay_s=1.0)  # when /x is known already
+    assert weft("crawl", site.url, "-o", "out", "--delay", "0", "--per-host", "2").code == 0
+    pages = result_of(weft.folder / "out").pages
+    assert [page["depth"] for key, page in pages.items() if key.endswith("/x")] == [3]
+
+
 @pytest.fixture
 def small_site(site: Site) -> Site:
     site.page("/", links=["/a", "/b"])

@@ -338,7 +338,7 @@ class Discovery:
         elif row.state is None:
             if self._link_reason(link, way) is None:
                 self._admit_late(row, link.target, way)
-        elif way.depth < row.depth or way.hops < row.hops:
+        elif (way.depth < row.depth or way.hops < row.hops) and self._link_reason(link, way) is None:
             self._lower(row, way, min(way.depth, row.depth), min(way.hops, row.hops))
         self.seen.recent.put(link.target, self._info(url_id, self.row(page)))
 
