@@ -288,7 +288,8 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
 
 def main(given: Sequence[str] | None = None) -> int:
     args = arguments(given)
-    options = ["--delay", "0", "--workers", str(args.workers), "--per-host", str(args.per_host), *args.option]
+    options = ["--delay", "0", "--workers", str(args.workers), "--per-host", str(args.per_host), "--processes", "1"]
+    options += args.option
     site = invented_web(args.invented) if args.invented else debian_web(args.packages, args.gzip)
     with site as web, tempfile.TemporaryDirectory(prefix="weft-bench-") as name:
         bench = Bench(web, command_of(args.weft), options, Path(name), args.gzip)

@@ -9,6 +9,8 @@ while it ends. Afterwards
 * by the server's own log, nothing that was committed may have been asked again, and nothing twice between two kills,
 * every WARC record must be sound, and belong to exactly one visit.
 
+With ``--processes N --kill-workers`` single workers are killed too, while the crawl goes on.
+
 Exit code 0 if every run is equal, else 1. ``--seed`` and ``--only`` repeat a run (up to the luck of timing).
 """
 
@@ -31,7 +33,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from compare import Result, archive_faults, differences, final_urls, result_of
+from equal import Result, archive_faults, differences, final_urls, result_of
 from process import command_of, start, use_source_tree
 
 use_source_tree()
@@ -44,7 +46,7 @@ FROZEN_S = 1.2
 SHOWN = 12
 INTERRUPTED = 3
 SIGNALS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "int": signal.SIGINT, "hup": signal.SIGHUP}
-WAYS = (*SIGNALS, "file", "stop", "freeze")
+WAYS = (*SIGNALS, "file", "stop", "freeze", "worker")
 # 130: Ctrl-C before there was a crawl to stop
 CUT_SHORT = frozenset({INTERRUPTED, 130, *(-number for number in SIGNALS.values())})
 
@@ -145,6 +147,7 @@ class Victim:
         self._weft = weft
         self._options = [*web.options, *options]
         self.log = place / "weft.log"
+        self.requests_at_once = 0  # what a worker may take with it, besides what it has not reported yet
 
     def words(self, folder: Path) -> list[str]:
         """What a user would type: crawl at first, resume as soon as there is a crawl."""
@@ -181,7 +184,8 @@ class Victim:
             if again:
                 run.faults.append(f"{len(again)} URLs were asked again although they were committed: {again[:3]}")
             twice = [url for url, times in Counter(asked).items() if times > 1 and url not in often]
-            if twice:
+            lost_with_workers = self.requests_at_once * sum(kill.startswith("worker") for kill in run.kills)
+            if len(twice) > lost_with_workers:
                 run.faults.append(f"{len(twice)} URLs were asked twice in one life: {twice[:3]}")
             if code == 0:
                 break
@@ -225,7 +229,12 @@ class Victim:
 
     def _strike(self, process: subprocess.Popen[bytes], moment: Moment, folder: Path) -> bool:
         """Does what was planned; whether the life ends by it."""
-        if moment.how == "freeze":
+        if moment.how == "worker":
+            workers = workers_of(process.pid)
+            if workers:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(random.choice(workers), signal.SIGKILL)
+        elif moment.how == "freeze":
             self._signal(process, signal.SIGSTOP)
             time.sleep(FROZEN_S)
             self._signal(process, signal.SIGCONT)
@@ -238,7 +247,7 @@ class Victim:
             return process.poll() is not None or (folder / "STOP").exists()
         else:
             self._signal(process, SIGNALS[moment.how])
-        return moment.how != "freeze"
+        return moment.how not in ("freeze", "worker")
 
     def _signal(self, process: subprocess.Popen[bytes], number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -263,6 +272,19 @@ class Victim:
             return None
 
 
+def children_of(pid: int) -> list[int]:
+    """The processes that a process has started and not yet buried."""
+    try:
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def workers_of(pid: int) -> list[int]:
+    """The worker processes of a running crawl: the children of its nursery."""
+    return [worker for nursery in children_of(pid) for worker in children_of(nursery)]
+
+
 def check_faults(weft: list[str], folder: Path, log: Path) -> list[str]:
     """What `weft check` says."""
     code = start([*weft, "check", str(folder)], log).wait(LIFE_S)
@@ -284,7 +306,8 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
         nargs="+",
         choices=WAYS,
         default=["kill"],
-        help="what happens at the moments: signals, a file STOP, `weft stop`, SIGSTOP and SIGCONT (default: kill)",
+        help="what happens at the moments: signals, a file STOP, `weft stop`, SIGSTOP and SIGCONT, SIGKILL for a worker"
+        " (default: kill)",
     )
     parser.add_argument("--seed", type=int, default=1, help="of the moments, and of the invented web")
     parser.add_argument("--only", type=int, help="repeat just this run")
@@ -295,6 +318,11 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=64)
     parser.add_argument("--per-host", type=int, default=16)
     parser.add_argument("--delay", default="0")
+    parser.add_argument(
+        "--option", action="append", default=[], help="one more word for `weft crawl`, as --option=WORD"
+    )
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--kill-workers", action="store_true", help="kill single workers at half of the moments")
     parser.add_argument("--no-check", action="store_true", help="leave `weft check` out")
     parser.add_argument("--weft", metavar="COMMAND", help="another weft than that of this tree")
     parser.add_argument("--keep", metavar="DIR", type=Path, help="keep the crawls of runs that differ here")
@@ -305,12 +333,16 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
 def main(given: Sequence[str] | None = None) -> int:
     args = arguments(given)
     say = _to_stderr if args.json else _to_stdout
-    options = ["--delay", args.delay, "--workers", str(args.workers), "--per-host", str(args.per_host)]
+    options = ["--delay", args.delay, "--workers", str(args.workers), "--per-host", str(args.per_host), *args.option]
+    options += ["--processes", str(args.processes)]
+    if args.kill_workers:
+        args.how = [*args.how, *["worker"] * len(args.how)]
     weft = command_of(args.weft)
     site = invented_web(args.seed, args.hosts, args.pages) if args.site == "invented" else debian_web(args.package)
     runs: list[Run] = []
     with site as web, tempfile.TemporaryDirectory(prefix="weft-kill-") as name:
         victim = Victim(web, weft, options, Path(name))
+        victim.requests_at_once = 2 * args.workers
         calm = Path(name) / "undisturbed"
         peace, asked, whole_s = victim.undisturbed(calm)
         faults = archive_faults(calm) + ([] if args.no_check else check_faults(weft, calm, victim.log))

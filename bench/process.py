@@ -56,14 +56,30 @@ class Cost(NamedTuple):
     cpu_s: float  # user and system
     wall_s: float
     peak_b: int  # the largest of its processes
+    waited_s: float = 0.0  # how long it could have run and another program had the processor
+
+    @property
+    def own_s(self) -> float:
+        """The time on a clock that stands still while other programs keep this one from running."""
+        return self.wall_s - self.waited_s
 
 
 def cost_of(words: Sequence[str], log: Path, env: dict[str, str] | None = None) -> Cost:
     """Runs a command to its end. Start-up is in the figures: they begin before the interpreter does."""
     began = time.perf_counter()
     child = start(words, log, env)
-    _, status, used = os.wait4(child.pid, 0)
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
     wall_s = time.perf_counter() - began
+    waited_s = _waited_s(child.pid)
+    _, status, used = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)  # Popen must not wait for it again
     unit_b = 1 if sys.platform == "darwin" else 1024
-    return Cost(child.returncode, used.ru_utime + used.ru_stime, wall_s, used.ru_maxrss * unit_b)
+    return Cost(child.returncode, used.ru_utime + used.ru_stime, wall_s, used.ru_maxrss * unit_b, waited_s)
+
+
+def _waited_s(pid: int) -> float:
+    """How long the process stood in the queue for a processor (its first thread); 0 where the system does not tell."""
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_bytes().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import nginx
 import pytest
+from hostile import processes_wanted
 from web import Authority, NameServer, Site
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -245,8 +246,9 @@ class Weft:
         stderr: int = subprocess.PIPE,
     ) -> subprocess.Popen[bytes]:
         """A running ``weft``, at the head of a process group of its own."""
+        wanted = processes_wanted(arguments) if arguments[:1] == ("crawl",) else []
         process = subprocess.Popen(
-            [sys.executable, "-m", "weft", *map(str, arguments)],
+            [sys.executable, "-m", "weft", *map(str, arguments), *wanted],
             cwd=cwd or self.folder,
             env={**self.environment, **(env or {})},
             stdin=stdin,

@@ -64,6 +64,7 @@ def crawl(
     environment = {name: value for name, value in os.environ.items() if not name.upper().endswith("_PROXY")}
     environment |= {"PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1", "COLUMNS": "160"}
     command = [sys.executable, "-m", "weft", "crawl", *seeds, "-o", str(place), "--quiet", *options]
+    command += processes_wanted(options)
     began = time.monotonic()
     with (folder / "stderr").open("w+b") as noise:
         process = subprocess.Popen(
@@ -101,6 +102,12 @@ def crawl(
         details = {url: detail or "" for url, detail in stored.connection.execute(visits)}
         links = list(stored.links()) if read_links else []
         return Crawled(code, stderr, seconds, stored.status(), pages, details, links, peak_b)
+
+
+def processes_wanted(words: Sequence[object]) -> list[str]:
+    """``--processes`` for a crawl that does not say it, as WEFT_TEST_PROCESSES has it: all tests with several."""
+    wanted = os.environ.get("WEFT_TEST_PROCESSES")
+    return ["--processes", wanted] if wanted and "--processes" not in words else []
 
 
 def _wait(process: subprocess.Popen[bytes], deadline: float) -> tuple[int, int]:

@@ -116,11 +116,11 @@ def test_the_site_that_a_seed_redirects_to_belongs() -> None:
     """DESIGN section 6: scope host plus the host that a seed itself redirects to; kept over a resume."""
     judge = admission()
     assert reason(judge, "https://www.example.org/") is Reason.OUT_OF_SCOPE
-    judge.seed_redirects_to("https://www.example.org/start")
-    judge.seed_redirects_to("https://www.example.org/other")
-    judge.seed_redirects_to("https://example.org/own")
-    judge.seed_redirects_to("ftp://files.example.org/")
-    judge.seed_redirects_to("https://user@cross.example.org/")
+    judge.seed_redirects_to("https://www.example.org/start", SEED)
+    judge.seed_redirects_to("https://www.example.org/other", SEED)
+    judge.seed_redirects_to("https://example.org/own", SEED)
+    judge.seed_redirects_to("ftp://files.example.org/", SEED)
+    judge.seed_redirects_to("https://user@cross.example.org/", SEED)
     assert reason(judge, "https://www.example.org/") is None
     assert judge.new_sites() == ["www.example.org"]
     assert judge.new_sites() == []
@@ -132,7 +132,7 @@ def test_the_site_that_a_seed_redirects_to_belongs() -> None:
 
 def test_a_seed_that_moves_to_https_takes_its_protocol_along() -> None:
     judge = admission("http://example.org/", same_scheme=True)
-    judge.seed_redirects_to("https://example.org/")
+    judge.seed_redirects_to("https://example.org/", SEED)
     assert reason(judge, "https://example.org/x") is None
     names = judge.new_sites()
     later = admission("http://example.org/", same_scheme=True)
@@ -226,20 +226,20 @@ def test_links_by_kind_nofollow_depth_and_hops() -> None:
         LinkKind.REDIRECT.value,
         LinkKind.SITEMAP.value,
     )
-    assert judge.judge_link(a, "", False, 2, 0) is ADMITTED
-    assert judge.judge_link(image, "nofollow", True, 9, 99).reason is Reason.KIND_NOT_FOLLOWED
-    assert judge.judge_link(a, "noopener NoFollow", False, 9, 0).reason is Reason.NOFOLLOW
-    assert judge.judge_link(a, "", True, 1, 0).reason is Reason.NOFOLLOW
-    assert judge.judge_link(a, "nofollowers", False, 1, 0) is ADMITTED
-    assert judge.judge_link(redirect, "", True, 1, 1) is ADMITTED
-    assert judge.judge_link(sitemap, "", True, 1, 0) is ADMITTED
-    assert judge.judge_link(a, "", False, 3, 0).reason is Reason.TOO_DEEP
-    assert judge.judge_link(redirect, "", False, 0, 10) is ADMITTED
-    assert judge.judge_link(redirect, "", False, 0, 11).reason is Reason.TOO_MANY_REDIRECTS
+    assert judge.judge_link(a, "", False, 2, 0, SEED) is ADMITTED
+    assert judge.judge_link(image, "nofollow", True, 9, 99, SEED).reason is Reason.KIND_NOT_FOLLOWED
+    assert judge.judge_link(a, "noopener NoFollow", False, 9, 0, SEED).reason is Reason.NOFOLLOW
+    assert judge.judge_link(a, "", True, 1, 0, SEED).reason is Reason.NOFOLLOW
+    assert judge.judge_link(a, "nofollowers", False, 1, 0, SEED) is ADMITTED
+    assert judge.judge_link(redirect, "", True, 1, 1, SEED) is ADMITTED
+    assert judge.judge_link(sitemap, "", True, 1, 0, SEED) is ADMITTED
+    assert judge.judge_link(a, "", False, 3, 0, SEED).reason is Reason.TOO_DEEP
+    assert judge.judge_link(redirect, "", False, 0, 10, SEED) is ADMITTED
+    assert judge.judge_link(redirect, "", False, 0, 11, SEED).reason is Reason.TOO_MANY_REDIRECTS
     follows = admission(follow=("a", "link"), follow_nofollow=True)
-    assert follows.judge_link(a, "nofollow", True, 9, 0) is ADMITTED
-    assert follows.judge_link(LinkKind.LINK.value, "", False, 9, 0) is ADMITTED
-    assert follows.judge_link(LinkKind.FRAME.value, "", False, 9, 0).reason is Reason.KIND_NOT_FOLLOWED
+    assert follows.judge_link(a, "nofollow", True, 9, 0, SEED) is ADMITTED
+    assert follows.judge_link(LinkKind.LINK.value, "", False, 9, 0, SEED) is ADMITTED
+    assert follows.judge_link(LinkKind.FRAME.value, "", False, 9, 0, SEED).reason is Reason.KIND_NOT_FOLLOWED
 
 
 def test_wrong_specifications_are_errors() -> None:

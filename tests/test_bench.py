@@ -11,7 +11,12 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
 
+import compare
 import crawl
+import latency
+import nginx
+import processes
+import startup
 from process import cost_of
 
 
@@ -23,6 +28,50 @@ def test_weft_beside_the_floor(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["pages"] >= 60
     assert weft["cpu_per_1000"] > 0 and floor["cpu_per_1000"] > 0
     assert found["ratio"] == pytest.approx(weft["cpu_per_1000"] / floor["cpu_per_1000"])
+
+
+def test_sites_that_answer_late(capsys: pytest.CaptureFixture[str]) -> None:
+    """All pages of all sites are found, with and without a delay, and the share is of what the run itself shows."""
+    sizes = ["--hosts", "20", "--pages", "4", "--workers", "20", "--delays", "0.05", "--runs", "1"]
+    assert latency.main([*sizes, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    (row,) = found["rows"]
+    assert found["pages"] == 80 and row["possible"] == min(found["free"], 20 / 0.05)
+    assert row["share"] == pytest.approx(row["rate"] / row["possible"]) and row["rate"] > 0
+
+
+@pytest.mark.skipif(nginx.program() is None, reason="nginx is not installed")
+def test_beside_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What had to be found is known without any crawler, and what was asked is read from the server's log."""
+    folder = tmp_path / "web"
+    (folder / "private").mkdir(parents=True)
+    (folder / "sub").mkdir()
+    links = '<a href="a.html#part">a</a> <a href="sub">sub</a> <a href="private/x.html">x</a> <img src="i.png">'
+    (folder / "index.html").write_text(f'{links} <!-- <a href="c.html">c</a> --> <a href="http://127.0.0.1:9/">o</a>')
+    (folder / "a.html").write_text('<a href="/lost.html">lost</a> <a href="mailto:a@b">m</a> <a href="t.txt">t</a>')
+    for name in ("sub/index.html", "private/x.html", "c.html", "t.txt", "i.png"):
+        (folder / name).write_text(name)
+    assert compare.main(["--folder", str(folder), "--only", "weft", "--runs", "1", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert (row["found"], row["wanted"], row["forbidden"]) == (3, 3, 0)
+    assert row["version"].startswith("weft ") and row["cpu_per_1000"] > 0
+    assert "| weft | 3 of 3 | obeyed |" in compare.table([row])
+
+
+def test_start_up_is_measured_in_times_of_the_first(tmp_path: Path) -> None:
+    said: list[str] = []
+    chosen = {"nothing": ["true"], "a moment": ["sleep", "0.2"]}
+    rows = startup.measured(chosen, 2, tmp_path / "crawl", said.append)
+    assert [row["name"] for row in rows] == list(chosen) and len(said) == 2
+    assert rows[0]["ratio"] == 1.0 and rows[1]["ratio"] > 1.0
+
+
+def test_every_peer_has_its_script() -> None:
+    known = compare.crawlers(["weft"])
+    assert {one.script for one in known if one.script} == {path.name for path in compare.PEERS.glob("*.py")}
+    for one in known:
+        assert one.stores and (one.words is not None) != bool(one.script)
+        assert one.command(Path("place"), "folder", ["http://127.0.0.1:1/"])
 
 
 def test_cost_counts_all_processes(tmp_path: Path) -> None:
@@ -56,3 +105,17 @@ def test_profile_groups_by_stage() -> None:
     stacks = Counter({"f (weft/parse/html.py:1)": 3, "f (weft/parse/html.py:9)": 1, "g (weft/url/parts.py:2)": 4})
     assert crawl.report_profile(stacks, said.append) == {"parse": 0.5, "url": 0.5}
     assert any("50.0 %  f (weft/parse/html.py)" in line for line in said)
+
+
+@pytest.mark.skipif(nginx.program() is None, reason="nginx is not installed")
+def test_processes_take_turns(capsys: pytest.CaptureFixture[str]) -> None:
+    """Issue 4, section 2: both numbers of processes find all pages; the ratio is that of their rates."""
+    package = "debian-faq"
+    if not Path(nginx.DOCUMENTATION[package].folder).is_dir():
+        pytest.skip(f"{package} is not installed")
+    assert processes.main(["--only", "one", "--one", package, "--runs", "1", "--json"]) == 0
+    (web,) = json.loads(capsys.readouterr().out)["webs"]
+    one, two = web["runs"]
+    assert (one["processes"], two["processes"]) == (1, 2)
+    assert one["pages"] == two["pages"] == nginx.DOCUMENTATION[package].pages
+    assert web["ratio"] == pytest.approx(two["rate"] / one["rate"])

@@ -184,7 +184,7 @@ LAST = "WHERE visit = (SELECT max(visit) FROM link_pack)"
         (sql(f"DELETE FROM page WHERE id = {A}"), "URL_WITHOUT_PAGE"),
         (sql(f"DELETE FROM url WHERE id = {A}"), "PAGE_WITHOUT_URL"),
         (sql(f"DELETE FROM url WHERE id = {A}"), "LINK_WITHOUT_URL"),
-        (sql(f"DELETE FROM seen WHERE url = {A}"), "URL_NOT_FINDABLE"),
+        (sql("UPDATE seen SET fingerprints = zeroblob(length(fingerprints))"), "URL_NOT_FINDABLE"),
         (sql(f"UPDATE visit SET warc = NULL {OF_A}"), "PAGE_WITHOUT_RECORD"),
         (sql(f"UPDATE visit SET warc = 7 {OF_A}"), "VISIT_WITHOUT_RECORD"),
         (sql(f"UPDATE visit SET warc_offset = warc_offset + 1 {OF_A}"), "VISIT_WITHOUT_RECORD"),

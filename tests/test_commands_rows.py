@@ -17,9 +17,10 @@ from conftest import Weft
 from hypothesis import given
 from hypothesis import strategies as st
 from stored import Stored, call
+from web import Site
 
 from weft.derive.read import LinkRow, Page, StoredCrawl
-from weft.safe import cell, shown, shown_text
+from weft.safe import cell, in_json, shown, shown_text
 
 
 @pytest.fixture(scope="module")
@@ -366,3 +367,29 @@ def test_text_is_safe_whatever_it_holds(text: str) -> None:
     assert not str(cell(text)).startswith(("=", "+", "-", "@", "\t", "\r"))
     assert "\x1b" not in shown_text(text)
     assert shown_text("a\n\tb\r\nc") == "a\n\tb\nc"
+
+
+# --- JSON
+
+
+@given(st.text())
+def test_json_reads_back_the_same_and_steers_no_terminal(text: str) -> None:
+    """Promise 9: what a terminal obeys or turns is an escape in jsonl, and no reader sees a difference."""
+    value = [text, "\x7f\x9b31m\u202e\u2066\u200f\u2028\ufeff"]
+    if any(0xD800 <= ord(char) <= 0xDFFF for char in text):
+        return
+    written = in_json(json.dumps(value, ensure_ascii=False).encode())
+    assert json.loads(written) == value
+    assert shown(written.decode()) == written.decode()
+
+
+def test_titles_in_jsonl_are_whole_and_harmless(weft: Weft, tmp_path: Path) -> None:
+    title = "a\x7fb\u009b31mc\u202ed\u2066e"
+    with Site() as site:
+        site.page("/", title=title)
+        assert weft("crawl", site.url, "-o", "out", "--sitemaps", "no").code == 0
+    for words in (("pages", "out", "--format", "jsonl"), ("why", "out", f"{site.url}/", "--json")):
+        run = weft(*words)
+        assert run.code == 0 and shown(run.stdout.rstrip("\n")) == run.stdout.rstrip("\n"), run.stdout
+    (page,) = map(json.loads, weft("pages", "out", "--format", "jsonl").stdout.splitlines())
+    assert page["title"] == title

@@ -90,6 +90,9 @@ def is_a_crawl(weft: Weft, folder: Path, facts: Facts) -> None:
     why = weft("why", folder, facts.why_url)
     assert why.code == 0 and "PATH_REPEATS" in why.stdout
     assert len(weft("pages", folder).stdout.splitlines()) >= facts.pages
+    report = weft("stats", folder, "--html", folder.parent / "report.html")
+    assert report.code == 0 and "</html>" in (folder.parent / "report.html").read_text()
+    assert weft("graph", folder, "--to", folder.parent / "web.gexf").code == 0
     connection = sqlite3.connect(folder / "crawl.db")
     asked = connection.execute("SELECT DISTINCT ip FROM visit WHERE ip IS NOT NULL").fetchall()
     connection.close()

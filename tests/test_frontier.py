@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -12,11 +13,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from weft.db import Database, open_writer
 from weft.errors import Reason
 from weft.frontier.memory import MemoryFrontier
-from weft.frontier.polite import Schedule
+from weft.frontier.polite import Schedule, Site
 from weft.frontier.sql import Settled, SqlFrontier
 from weft.ports import Clock, Parent, Pass
 from weft.records import ADMITTED, Lease, Link, LinkKind, State, Verdict, Visit
-from weft.spec import CrawlSpec, Politeness, Scope
+from weft.spec import CrawlSpec, Paces, Politeness, Scope
 from weft.store.schema import MIGRATIONS
 from weft.store.sql import SqlStore
 from weft.url import DEFAULT_RULES, Normalizer, site_of
@@ -41,7 +42,7 @@ class PlainJudge:
     def judge_url(self, url: str, site_id: int, parent: Parent | None) -> Verdict:
         return ADMITTED if belongs(url) else Verdict(Reason.OUT_OF_SCOPE)
 
-    def judge_link(self, kind: int, rel: str, nofollow: bool, depth: int, hops: int) -> Verdict:
+    def judge_link(self, kind: int, rel: str, nofollow: bool, depth: int, hops: int, target: str) -> Verdict:
         if kind not in FOLLOWED:
             return Verdict(Reason.KIND_NOT_FOLLOWED)
         if "nofollow" in rel:
@@ -67,15 +68,18 @@ def belongs(url: str) -> bool:
     return "out.test" not in url
 
 
-def make_sql(database: Database, time: FakeTime, order: str, per_host: int, cache: int) -> SqlFrontier:
+def make_sql(
+    database: Database, time: FakeTime, order: str, per_host: int, cache: int, sites: int = 1000, run: int = 1000
+) -> SqlFrontier:  # fmt: skip
     spec = CrawlSpec(
         scope=Scope(follow=("a", "redirect"), max_depth=MAX_DEPTH),
         politeness=Politeness(delay_s=DELAY_S, per_host=per_host, order=order),
     )
-    schedule = Schedule(per_host, lambda ip: (0, 0.0), by_turns=order == "dfs")
+    schedule = Schedule(lambda ip: (0, 0.0), by_turns=order == "dfs")
     return SqlFrontier(
         database.connection, spec, PlainJudge(), OpenGate(), schedule, Normalizer(DEFAULT_RULES),
-        Clock(now=time, mono=time), lambda host: ("127.0.0.1",), hash_seed=7, cache_entries=cache,
+        Clock(now=time, mono=time), lambda host: ("127.0.0.1",), paces=Paces(spec), hash_seed=7, cache_entries=cache,
+        sites_in_ram=sites, run_entries=run,
     )  # fmt: skip
 
 
@@ -105,14 +109,17 @@ class FrontierMachine(RuleBasedStateMachine):
         order=st.sampled_from(["bfs", "dfs"]),
         per_host=st.integers(1, 2),
         cache=st.sampled_from([2, 1000]),
+        sites=st.sampled_from([1, 2, 1000]),
+        run=st.sampled_from([1, 2, 1000]),
         seeds=st.lists(URLS, min_size=1, max_size=3),
     )
-    def begin(self, order: str, per_host: int, cache: int, seeds: list[str]) -> None:
+    def begin(self, order: str, per_host: int, cache: int, sites: int, run: int, seeds: list[str]) -> None:
         self.folder = tempfile.TemporaryDirectory()
         self.time = FakeTime()
-        self.order, self.per_host, self.cache = order, per_host, cache
+        self.settings = (order, per_host, cache, sites, run)
+        self.per_host = per_host
         self.database = open_writer(Path(self.folder.name, "crawl.db"), MIGRATIONS)
-        self.sql = make_sql(self.database, self.time, order, per_host, cache)
+        self.sql = make_sql(self.database, self.time, *self.settings)
         self.key = Normalizer(DEFAULT_RULES).key
         self.model = MemoryFrontier(site_of, self.key, belongs, FOLLOWED, DELAY_S, per_host, MAX_DEPTH)
         self.held: dict[str, Lease] = {}
@@ -187,7 +194,7 @@ class FrontierMachine(RuleBasedStateMachine):
         self.concluded, self.held = [], {}
         self.database.close()
         self.database = open_writer(Path(self.folder.name, "crawl.db"), MIGRATIONS)
-        self.sql = make_sql(self.database, self.time, self.order, self.per_host, self.cache)
+        self.sql = make_sql(self.database, self.time, *self.settings)
         with self.database.transaction():
             self.sql.load(killed=True, limits_changed=False)
             self.sql.flush()
@@ -224,3 +231,15 @@ class FrontierMachine(RuleBasedStateMachine):
 
 FrontierMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
 TestFrontier = FrontierMachine.TestCase
+
+
+def test_the_delay_of_an_address_counts_from_when_its_server_has_read() -> None:
+    """Promise 2: a request that reached its server late moves the next one to the same address, whatever the name."""
+    schedule = Schedule(lambda ip: (1, 0.1))
+    first, second = (Site(number, f"n{number}.test", f"n{number}.test", 0.0, 1) for number in (1, 2))
+    first.ip = second.ip = "192.0.2.1"
+    assert schedule.enter(first, 0.0)
+    schedule.leave(first.ip, 0.06, read_at=0.06)
+    assert not schedule.enter(second, 0.1)
+    assert schedule.next_at() == pytest.approx(0.16)
+    assert schedule.enter(second, 0.17)

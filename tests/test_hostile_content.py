@@ -17,7 +17,7 @@ import brotli  # type: ignore[import-untyped, unused-ignore]
 import pytest
 import zstandard
 from hostile import FAST, HOST, Crawled, assert_healthy, at_host, crawl, judge_each, judge_kind, kinds_of, lay_out
-from web import HTML, Response, Site, _brotli_bomb, _raw_deflate, html_page
+from web import HTML, Response, Site, brotli_bomb, html_page, raw_deflate
 
 # Its links lead to itself under other queries, so it is crawled alone, to depth 1.
 KINDS = kinds_of("content", "many_links")
@@ -168,7 +168,7 @@ def _encodings() -> None:
     extra = b"\xff\xff" + b"e" * 65_535 + b"n" * 100 + b"\0" + b"c" * 100 + b"\0"
     tail = zlib.crc32(page).to_bytes(4, "little") + len(page).to_bytes(4, "little")
     head = b"\x1f\x8b\x08\x1c\0\0\0\0\0\xff"
-    document("gzip_long_head", head + extra + _raw_deflate(page) + tail, "packed", Content_Encoding="gzip")
+    document("gzip_long_head", head + extra + raw_deflate(page) + tail, "packed", Content_Encoding="gzip")
     document("gzip_head_only", head, "", Content_Encoding="gzip")
     members = b"".join(gzip.compress(bytes([letter])) for letter in page) + gzip.compress(b"") * 2_000
     document("gzip_members", members, "packed", Content_Encoding="gzip")
@@ -355,7 +355,7 @@ def test_what_is_larger_than_max_size_is_cut_there_and_its_kept_part_is_used(tmp
 
 def test_many_bombs_at_once_stay_within_memory(tmp_path: Path, site: Site) -> None:
     """Promise 5: eight bombs that unpack at the same time are not all held unpacked."""
-    bomb = _brotli_bomb()
+    bomb = brotli_bomb()
     paths = [f"/bomb/{number}" for number in range(8)]
     for path in paths:
         site.file(path, bomb, HTML, headers={"Content-Encoding": "br"}, host=HOST)

@@ -33,7 +33,7 @@ from web import (
     Request,
     Response,
     Site,
-    _head,
+    head_of,
     html_page,
 )
 
@@ -155,7 +155,7 @@ def test_locations_lead_where_browsers_go(tmp_path: Path, site: Site) -> None:
 
 def _moved(place: str, status: str = "302 Found") -> Behaviour:
     async def behave(line: Line, request: Request) -> bool:
-        await line.send(_head(f"Location: {place}", "Content-Length: 0", status=status))
+        await line.send(head_of(f"Location: {place}", "Content-Length: 0", status=status))
         return True
 
     return behave
@@ -427,7 +427,7 @@ def test_odd_redirects(tmp_path: Path, site: Site) -> None:
     def answer(status: str, *lines: str) -> Behaviour:
         async def behave(line: Line, request: Request) -> bool:
             body = html_page("moved", ["/in-the-body"])
-            await line.send(_head(*lines, f"Content-Length: {len(body)}", status=status) + body)
+            await line.send(head_of(*lines, f"Content-Length: {len(body)}", status=status) + body)
             return True
 
         return behave

@@ -35,11 +35,11 @@ from web import (
     Request,
     Response,
     Site,
-    _chunks,
-    _head,
-    _sized,
     answer_bytes,
+    chunked,
+    head_of,
     html_page,
+    sized,
 )
 
 TIMEOUT_S = 2.0
@@ -55,7 +55,7 @@ SLOW = ("FIRST_BYTE_TIMEOUT", "READ_TIMEOUT")
 async def _drip_gzip(line: Line, request: Request) -> bool:
     """Valid gzip, a few bytes at a time, never idle."""
     packed = gzip.compress(own_page(request.path) + b" " * 5_000_000, 0)
-    await line.send(_head("Content-Encoding: gzip", f"Content-Length: {len(packed)}"))
+    await line.send(head_of("Content-Encoding: gzip", f"Content-Length: {len(packed)}"))
     for at in range(0, len(packed), 50):
         await line.send(packed[at : at + 50])
         await asyncio.sleep(0.01)
@@ -64,7 +64,7 @@ async def _drip_gzip(line: Line, request: Request) -> bool:
 
 async def _drip_header_lines(line: Line, request: Request) -> bool:
     """A whole header line at a time, never idle for long."""
-    await line.send(_head()[:-2])
+    await line.send(head_of()[:-2])
     return await line.pour(b"X-Slow: yes\r\n", limit_b=13 * 1_000, pause_s=0.1)
 
 
@@ -75,7 +75,7 @@ async def _drip_interim(line: Line, request: Request) -> bool:
 
 async def _drip_trailers(line: Line, request: Request) -> bool:
     """All of the body, then trailers for ever."""
-    await line.send(CHUNKED + _chunks(own_page(request.path)) + b"0\r\n")
+    await line.send(CHUNKED + chunked(own_page(request.path)) + b"0\r\n")
     return await line.pour(b"X-Slow: yes\r\n", limit_b=13 * 1_000, pause_s=0.1)
 
 
@@ -92,7 +92,7 @@ async def _drip_chunk_extension(line: Line, request: Request) -> bool:
 
 async def _drip_redirect(line: Line, request: Request) -> bool:
     """A redirect whose body never ends: its target is known, but there is no whole answer."""
-    await line.send(_head("Location: /good/0", "Content-Length: 100000", status="302 Found"))
+    await line.send(head_of("Location: /good/0", "Content-Length: 100000", status="302 Found"))
     return await line.pour(b"x", limit_b=1_000, pause_s=0.1)
 
 
@@ -103,23 +103,23 @@ async def _stalls_on_second(line: Line, request: Request) -> bool:
 
 async def _fast_then_silent(line: Line, request: Request) -> bool:
     """A megabyte at once, then nothing."""
-    await line.send(_head("Content-Length: 2000000") + own_page(request.path) + b" " * 1_000_000)
+    await line.send(head_of("Content-Length: 2000000") + own_page(request.path) + b" " * 1_000_000)
     return await line.hang()
 
 
 async def _last_byte_missing(line: Line, request: Request) -> bool:
-    await line.send(_sized(own_page(request.path))[:-1])
+    await line.send(sized(own_page(request.path))[:-1])
     return await line.hang()
 
 
 async def _last_chunk_missing(line: Line, request: Request) -> bool:
-    await line.send(CHUNKED + _chunks(own_page(request.path)))
+    await line.send(CHUNKED + chunked(own_page(request.path)))
     return await line.hang()
 
 
 async def _never_reads(line: Line, request: Request) -> bool:
     """Pours bytes that belong to no body, on a line kept open."""
-    await line.send(_head("Content-Length: 5000000"))
+    await line.send(head_of("Content-Length: 5000000"))
     return await line.pour(b"y" * 10, limit_b=10_000, pause_s=0.05)
 
 
@@ -141,7 +141,7 @@ ENDED_BY_DEADLINE: dict[str, Behaviour] = {
 
 async def _slow_but_whole(line: Line, request: Request) -> bool:
     """In a hundred pieces, within the deadline."""
-    whole = _sized(own_page(request.path))
+    whole = sized(own_page(request.path))
     for at in range(0, len(whole), 4):
         await line.send(whole[at : at + 4])
         await asyncio.sleep(0.005)
@@ -150,7 +150,7 @@ async def _slow_but_whole(line: Line, request: Request) -> bool:
 
 async def _slow_head_quick_body(line: Line, request: Request) -> bool:
     await asyncio.sleep(0.7)
-    await line.send(_head(f"Content-Length: {len(own_page(request.path))}"))
+    await line.send(head_of(f"Content-Length: {len(own_page(request.path))}"))
     await asyncio.sleep(0.4)
     await line.send(own_page(request.path))
     return True
@@ -158,7 +158,7 @@ async def _slow_head_quick_body(line: Line, request: Request) -> bool:
 
 async def _slow_close(line: Line, request: Request) -> bool:
     """Whole by its length; the line is left open, then closed."""
-    await line.send(_sized(own_page(request.path)))
+    await line.send(sized(own_page(request.path)))
     await asyncio.sleep(1.0)
     return False
 

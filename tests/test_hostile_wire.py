@@ -40,12 +40,12 @@ from web import (
     Response,
     Site,
     Tls,
-    _chunks,
-    _head,
-    _poison,
-    _sized,
     answer_bytes,
+    chunked,
+    head_of,
     html_page,
+    poison_answer,
+    sized,
 )
 
 # Asked again in the same instant, an answer that comes unasked cannot be told from the right one; with a moment between
@@ -100,32 +100,40 @@ def more(name: str, make: Make, *outcomes: str, end: str = "keep") -> None:
 
 
 def _lengths() -> None:
-    more("length_zeros", lambda b: _head(f"Content-Length: 000{len(b)}") + b + _poison(), ANSWER)
-    more("length_blanks", lambda b: _head(f"Content-Length:   {len(b)}   ") + b + _poison(), ANSWER)
-    more("length_tab", lambda b: _head(f"Content-Length:\t{len(b)}") + b + _poison(), ANSWER)
-    more("length_folded", lambda b: _head(f"Content-Length:\r\n {len(b)}") + b + _poison(), ANSWER, BAD)
-    more("length_two_numbers", lambda b: _head(f"Content-Length: {len(b)} 7") + b + _poison(), BAD)
-    more("length_float", lambda b: _head(f"Content-Length: {len(b)}.0") + b + _poison(), BAD)
-    more("length_parameter", lambda b: _head(f"Content-Length: {len(b)};x") + b + _poison(), BAD)
-    more("length_nul", lambda b: _head(f"Content-Length: {len(b)}\0") + b, BAD)
-    more("length_blank_before_colon", lambda b: _head(f"Content-Length : {len(b)}") + b + _poison(), ANSWER, BAD, SLOW)
-    more("length_one_short", lambda b: _head(f"Content-Length: {len(b) - 1}") + b + _poison(), ANSWER)
-    more("length_one_long", lambda b: _head(f"Content-Length: {len(b) + 1}") + b, CUT, end="close")
-    more("length_three_equal", lambda b: _head(*[f"Content-Length: {len(b)}"] * 3) + b + _poison(), ANSWER)
+    more("length_zeros", lambda b: head_of(f"Content-Length: 000{len(b)}") + b + poison_answer(), ANSWER)
+    more("length_blanks", lambda b: head_of(f"Content-Length:   {len(b)}   ") + b + poison_answer(), ANSWER)
+    more("length_tab", lambda b: head_of(f"Content-Length:\t{len(b)}") + b + poison_answer(), ANSWER)
+    more("length_folded", lambda b: head_of(f"Content-Length:\r\n {len(b)}") + b + poison_answer(), ANSWER, BAD)
+    more("length_two_numbers", lambda b: head_of(f"Content-Length: {len(b)} 7") + b + poison_answer(), BAD)
+    more("length_float", lambda b: head_of(f"Content-Length: {len(b)}.0") + b + poison_answer(), BAD)
+    more("length_parameter", lambda b: head_of(f"Content-Length: {len(b)};x") + b + poison_answer(), BAD)
+    more("length_nul", lambda b: head_of(f"Content-Length: {len(b)}\0") + b, BAD)
+    more(
+        "length_blank_before_colon",
+        lambda b: head_of(f"Content-Length : {len(b)}") + b + poison_answer(),
+        ANSWER,
+        BAD,
+        SLOW,
+    )
+    more("length_one_short", lambda b: head_of(f"Content-Length: {len(b) - 1}") + b + poison_answer(), ANSWER)
+    more("length_one_long", lambda b: head_of(f"Content-Length: {len(b) + 1}") + b, CUT, end="close")
+    more("length_three_equal", lambda b: head_of(*[f"Content-Length: {len(b)}"] * 3) + b + poison_answer(), ANSWER)
     more(
         "length_zero_and_chunks",
-        lambda b: _head("Content-Length: 0", "Transfer-Encoding: chunked") + _chunks(b) + LAST + _poison(),
+        lambda b: head_of("Content-Length: 0", "Transfer-Encoding: chunked") + chunked(b) + LAST + poison_answer(),
         ANSWER,
         BAD,
     )
     more(
         "http10_kept",
-        lambda b: _head("Connection: keep-alive", f"Content-Length: {len(b)}", version="HTTP/1.0") + b,
+        lambda b: head_of("Connection: keep-alive", f"Content-Length: {len(b)}", version="HTTP/1.0") + b,
         ANSWER,
     )
     more(
         "http10_kept_poison",
-        lambda b: _head("Connection: keep-alive", f"Content-Length: {len(b)}", version="HTTP/1.0") + b + _poison(),
+        lambda b: (
+            head_of("Connection: keep-alive", f"Content-Length: {len(b)}", version="HTTP/1.0") + b + poison_answer()
+        ),
         ANSWER,
     )
     more("no_length_closed", lambda b: b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + b, ANSWER, end="close")
@@ -133,47 +141,57 @@ def _lengths() -> None:
 
 
 def _transfer_encodings() -> None:
-    more("te_folded", lambda b: _head("Transfer-Encoding:\r\n chunked") + _chunks(b) + LAST + _poison(), ANSWER, BAD)
-    more("te_twice", lambda b: _head(*["Transfer-Encoding: chunked"] * 2) + _chunks(b) + LAST + _poison(), ANSWER, BAD)
+    more(
+        "te_folded",
+        lambda b: head_of("Transfer-Encoding:\r\n chunked") + chunked(b) + LAST + poison_answer(),
+        ANSWER,
+        BAD,
+    )
+    more(
+        "te_twice",
+        lambda b: head_of(*["Transfer-Encoding: chunked"] * 2) + chunked(b) + LAST + poison_answer(),
+        ANSWER,
+        BAD,
+    )
     more(
         "te_listed_twice",
-        lambda b: _head("Transfer-Encoding: chunked, chunked") + _chunks(b) + LAST + _poison(),
+        lambda b: head_of("Transfer-Encoding: chunked, chunked") + chunked(b) + LAST + poison_answer(),
         ANSWER,
         BAD,
     )
     more(
         "te_blank_before_colon",
-        lambda b: _head("Transfer-Encoding : chunked", f"Content-Length: {len(b)}") + b + _poison(),
+        lambda b: head_of("Transfer-Encoding : chunked", f"Content-Length: {len(b)}") + b + poison_answer(),
         ANSWER,
         BAD,
     )
     more(
         "te_like_chunked",
-        lambda b: _head("Transfer-Encoding: xchunked", f"Content-Length: {len(b)}") + b + _poison(),
+        lambda b: head_of("Transfer-Encoding: xchunked", f"Content-Length: {len(b)}") + b + poison_answer(),
         ANSWER,
         BAD,
     )
     more(
         "te_vertical_tab",
-        lambda b: _head("Transfer-Encoding: \x0bchunked", f"Content-Length: {len(b)}") + b + _poison(),
+        lambda b: head_of("Transfer-Encoding: \x0bchunked", f"Content-Length: {len(b)}") + b + poison_answer(),
         ANSWER,
         BAD,
     )
     more(
         "te_quoted",
-        lambda b: _head('Transfer-Encoding: "chunked"', f"Content-Length: {len(b)}") + b + _poison(),
+        lambda b: head_of('Transfer-Encoding: "chunked"', f"Content-Length: {len(b)}") + b + poison_answer(),
         ANSWER,
         BAD,
     )
-    more("te_tab", lambda b: _head("Transfer-Encoding:\tchunked") + _chunks(b) + LAST + _poison(), ANSWER)
-    more("te_upper_case", lambda b: _head("TRANSFER-ENCODING: CHUNKED") + _chunks(b) + LAST + _poison(), ANSWER)
+    more("te_tab", lambda b: head_of("Transfer-Encoding:\tchunked") + chunked(b) + LAST + poison_answer(), ANSWER)
+    more("te_upper_case", lambda b: head_of("TRANSFER-ENCODING: CHUNKED") + chunked(b) + LAST + poison_answer(), ANSWER)
     more(
         "te_identity",
-        lambda b: _head("Transfer-Encoding: identity", f"Content-Length: {len(b)}") + b,
+        lambda b: head_of("Transfer-Encoding: identity", f"Content-Length: {len(b)}") + b,
         ANSWER,
         end="close",
     )
-    more("te_deflate", lambda b: _head("Transfer-Encoding: deflate") + b, ANSWER, BAD, end="close")
+    more("te_deflate", lambda b: head_of("Transfer-Encoding: deflate") + b, ANSWER, BAD, end="close")
 
 
 def _chunk_forms() -> None:
@@ -182,22 +200,22 @@ def _chunk_forms() -> None:
     more("chunk_zeros", lambda b: CHUNKED + b"00000%x\r\n%s\r\n0000\r\n\r\n" % (len(b), b), ANSWER)
     more("chunk_upper_case", lambda b: CHUNKED + b"%X\r\n%s\r\n" % (len(b), b) + LAST, ANSWER)
     more("chunk_plus", lambda b: CHUNKED + b"+%x\r\n%s\r\n" % (len(b), b) + LAST, BAD)
-    more("chunk_underscore", lambda b: CHUNKED + b"1_0\r\n%s\r\n" % b[:16] + LAST + _poison(), BAD)
+    more("chunk_underscore", lambda b: CHUNKED + b"1_0\r\n%s\r\n" % b[:16] + LAST + poison_answer(), BAD)
     more("chunk_too_short", lambda b: CHUNKED + b"%x\r\n%s\r\n" % (len(b) - 9, b) + LAST, BAD)
     more("chunk_largest", lambda b: CHUNKED + b"7fffffffffffffff\r\n%s" % b, CUT, BAD, end="close")
     more("chunk_line_feed_in_extension", lambda b: CHUNKED + b'%x;a="\n"\r\n%s\r\n' % (len(b), b) + LAST, BAD, ANSWER)
-    more("chunk_last_only", lambda b: CHUNKED + LAST + _poison(), ANSWER)
-    more("chunk_last_unfinished", lambda b: CHUNKED + _chunks(b) + b"0\r\n", CUT, ANSWER, end="close")
-    more("chunk_last_bare", lambda b: CHUNKED + _chunks(b) + b"0", CUT, end="close")
+    more("chunk_last_only", lambda b: CHUNKED + LAST + poison_answer(), ANSWER)
+    more("chunk_last_unfinished", lambda b: CHUNKED + chunked(b) + b"0\r\n", CUT, ANSWER, end="close")
+    more("chunk_last_bare", lambda b: CHUNKED + chunked(b) + b"0", CUT, end="close")
     more(
         "chunk_gzip",
-        lambda b: _head("Transfer-Encoding: chunked", "Content-Encoding: gzip") + _chunks(gzip.compress(b)) + LAST,
+        lambda b: head_of("Transfer-Encoding: chunked", "Content-Encoding: gzip") + chunked(gzip.compress(b)) + LAST,
         ANSWER,
     )
-    more("trailer_cut", lambda b: CHUNKED + _chunks(b) + b"0\r\nX-A: b\r\n", CUT, ANSWER, end="close")
+    more("trailer_cut", lambda b: CHUNKED + chunked(b) + b"0\r\nX-A: b\r\n", CUT, ANSWER, end="close")
     more(
         "trailer_status_line",
-        lambda b: CHUNKED + _chunks(b) + b"0\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcde",
+        lambda b: CHUNKED + chunked(b) + b"0\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcde",
         BAD,
         ANSWER,
     )
@@ -205,7 +223,7 @@ def _chunk_forms() -> None:
         "trailer_changes_nothing",
         lambda b: (
             CHUNKED
-            + _chunks(b)
+            + chunked(b)
             + b"0\r\nLocation: /stolen\r\nContent-Type: image/png\r\nX-Robots-Tag: nofollow\r\n\r\n"
         ),
         ANSWER,
@@ -214,57 +232,57 @@ def _chunk_forms() -> None:
 
 def _interim_answers() -> None:
     hint = b"HTTP/1.1 103 Early Hints\r\n%s\r\n\r\n"
-    more("interim_processing", lambda b: b"HTTP/1.1 102 Processing\r\n\r\n" * 3 + _sized(b), ANSWER)
-    more("interim_199", lambda b: b"HTTP/1.1 199 Odd\r\nX: y\r\n\r\n" + _sized(b), ANSWER)
-    more("interim_length", lambda b: hint % b"Content-Length: 5\r\nContent-Type: image/png" + _sized(b), ANSWER)
-    more("interim_chunked", lambda b: hint % b"Transfer-Encoding: chunked" + _sized(b), ANSWER)
-    more("interim_location", lambda b: hint % b"Location: /stolen\r\nSet-Cookie: a=b" + _sized(b), ANSWER)
-    more("interim_close", lambda b: b"HTTP/1.1 100 Continue\r\nConnection: close\r\n\r\n" + _sized(b), ANSWER)
-    more("interim_fifty", lambda b: hint % b"Link: </x>; rel=preload" * 50 + _sized(b), ANSWER)
-    more("interim_with_body", lambda b: hint % b"Content-Length: 5" + b"abcde" + _sized(b), BAD)
+    more("interim_processing", lambda b: b"HTTP/1.1 102 Processing\r\n\r\n" * 3 + sized(b), ANSWER)
+    more("interim_199", lambda b: b"HTTP/1.1 199 Odd\r\nX: y\r\n\r\n" + sized(b), ANSWER)
+    more("interim_length", lambda b: hint % b"Content-Length: 5\r\nContent-Type: image/png" + sized(b), ANSWER)
+    more("interim_chunked", lambda b: hint % b"Transfer-Encoding: chunked" + sized(b), ANSWER)
+    more("interim_location", lambda b: hint % b"Location: /stolen\r\nSet-Cookie: a=b" + sized(b), ANSWER)
+    more("interim_close", lambda b: b"HTTP/1.1 100 Continue\r\nConnection: close\r\n\r\n" + sized(b), ANSWER)
+    more("interim_fifty", lambda b: hint % b"Link: </x>; rel=preload" * 50 + sized(b), ANSWER)
+    more("interim_with_body", lambda b: hint % b"Content-Length: 5" + b"abcde" + sized(b), BAD)
 
 
 def _first_lines_and_headers() -> None:
-    more("double_blank_in_status", lambda b: _sized(b).replace(b"1.1 200", b"1.1  200"), ANSWER, BAD)
-    more("cr_only", lambda b: _sized(b).replace(b"\r\n", b"\r"), BAD, end="close")
-    more("lf_cr", lambda b: _sized(b).replace(b"\r\n", b"\n\r", 2), BAD, end="close")
-    more("cr_cr_lf", lambda b: _sized(b, "X: y").replace(b"\r\n", b"\r\r\n"), BAD, end="close")
-    more("two_status_lines", lambda b: b"HTTP/1.1 404 Not Found\r\n" + _sized(b), BAD, ANSWER)
-    more("status_minus", lambda b: _sized(b, status="-200 OK"), BAD)
-    more("status_600", lambda b: _sized(b, status="600 X"), ANSWER, BAD)
-    more("status_20", lambda b: _sized(b, status="20 OK"), BAD)
-    more("status_nul", lambda b: _sized(b, status="200 O\0K"), BAD, ANSWER)
-    more("version_1", lambda b: _sized(b).replace(b"HTTP/1.1", b"HTTP/1", 1), BAD, ANSWER)
-    more("version_0_9", lambda b: _sized(b).replace(b"HTTP/1.1", b"HTTP/0.9", 1), BAD, ANSWER)
-    more("version_3", lambda b: _sized(b).replace(b"HTTP/1.1", b"HTTP/3", 1), BAD, ANSWER)
-    more("mark_first", lambda b: b"\xef\xbb\xbf" + _sized(b), BAD, end="close")
-    more("utf16_head", lambda b: _sized(b).decode("latin-1").encode("utf-16"), BAD, end="close")
-    more("name_nul", lambda b: _sized(b, "X\0Y: 1"), BAD, ANSWER)
-    more("name_8_bit", lambda b: _sized(b, "X-\xe9: 1"), ANSWER)
+    more("double_blank_in_status", lambda b: sized(b).replace(b"1.1 200", b"1.1  200"), ANSWER, BAD)
+    more("cr_only", lambda b: sized(b).replace(b"\r\n", b"\r"), BAD, end="close")
+    more("lf_cr", lambda b: sized(b).replace(b"\r\n", b"\n\r", 2), BAD, end="close")
+    more("cr_cr_lf", lambda b: sized(b, "X: y").replace(b"\r\n", b"\r\r\n"), BAD, end="close")
+    more("two_status_lines", lambda b: b"HTTP/1.1 404 Not Found\r\n" + sized(b), BAD, ANSWER)
+    more("status_minus", lambda b: sized(b, status="-200 OK"), BAD)
+    more("status_600", lambda b: sized(b, status="600 X"), ANSWER, BAD)
+    more("status_20", lambda b: sized(b, status="20 OK"), BAD)
+    more("status_nul", lambda b: sized(b, status="200 O\0K"), BAD, ANSWER)
+    more("version_1", lambda b: sized(b).replace(b"HTTP/1.1", b"HTTP/1", 1), BAD, ANSWER)
+    more("version_0_9", lambda b: sized(b).replace(b"HTTP/1.1", b"HTTP/0.9", 1), BAD, ANSWER)
+    more("version_3", lambda b: sized(b).replace(b"HTTP/1.1", b"HTTP/3", 1), BAD, ANSWER)
+    more("mark_first", lambda b: b"\xef\xbb\xbf" + sized(b), BAD, end="close")
+    more("utf16_head", lambda b: sized(b).decode("latin-1").encode("utf-16"), BAD, end="close")
+    more("name_nul", lambda b: sized(b, "X\0Y: 1"), BAD, ANSWER)
+    more("name_8_bit", lambda b: sized(b, "X-\xe9: 1"), ANSWER)
     more(
         "blank_line_folded",
         lambda b: b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n \r\n\r\n%s" % (len(b), b),
         ANSWER,
         BAD,
     )
-    more("upgrade_offered", lambda b: _sized(b, "Upgrade: h2c", "Connection: Upgrade"), ANSWER)
-    more("no_keep_alive", lambda b: _sized(b, "Keep-Alive: timeout=0, max=0", "Connection: keep-alive"), ANSWER)
+    more("upgrade_offered", lambda b: sized(b, "Upgrade: h2c", "Connection: Upgrade"), ANSWER)
+    more("no_keep_alive", lambda b: sized(b, "Keep-Alive: timeout=0, max=0", "Connection: keep-alive"), ANSWER)
     more(
         "other_services",
-        lambda b: _sized(b, 'Alt-Svc: h2="127.0.0.1:1"; ma=9999', "Strict-Transport-Security: max-age=9999"),
+        lambda b: sized(b, 'Alt-Svc: h2="127.0.0.1:1"; ma=9999', "Strict-Transport-Security: max-age=9999"),
         ANSWER,
     )
     more(
         "content_location",
-        lambda b: _sized(b, "Content-Location: /stolen", "Content-Base: http://stolen.test/"),
+        lambda b: sized(b, "Content-Location: /stolen", "Content-Base: http://stolen.test/"),
         ANSWER,
     )
     more(
         "chunked_204",
-        lambda b: _head("Transfer-Encoding: chunked", status="204 None") + _chunks(b) + LAST + _poison(),
+        lambda b: head_of("Transfer-Encoding: chunked", status="204 None") + chunked(b) + LAST + poison_answer(),
         ANSWER,
     )
-    more("length_304", lambda b: _head("Content-Length: 50", status="304 Not Modified"), ANSWER)
+    more("length_304", lambda b: head_of("Content-Length: 50", status="304 Not Modified"), ANSWER)
 
 
 _lengths()
@@ -328,11 +346,11 @@ def _damaged(path: str, random: Random) -> bytes:
     """A good answer with a few bytes added, removed, changed or said twice, mostly in its head."""
     body = html_page(path)
     forms = (
-        _sized(body),
-        CHUNKED + _chunks(body, random.choice((1, 7, 1_000))) + LAST,
-        _sized(gzip.compress(body, mtime=0), "Content-Encoding: gzip"),
-        _head("Connection: close") + body,
-        b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + _sized(body),
+        sized(body),
+        CHUNKED + chunked(body, random.choice((1, 7, 1_000))) + LAST,
+        sized(gzip.compress(body, mtime=0), "Content-Encoding: gzip"),
+        head_of("Connection: close") + body,
+        b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + sized(body),
     )
     words = bytearray(random.choice(forms))
     for _ in range(random.choice((1, 1, 2, 3, 8))):
@@ -380,13 +398,13 @@ def test_what_a_server_says_on_an_idle_line_is_nobody_s_answer(tmp_path: Path, s
 
         site.behave(f"/{name}", behave, host=HOST)
 
-    late = _sized(html_page("408"), "Connection: close", status="408 Request Timeout")
+    late = sized(html_page("408"), "Connection: close", status="408 Request Timeout")
     stray("timeout_closed", late, 0.03, "close")
     stray("timeout_kept", late, 0.03, "keep")
     stray("timeout_reset", late, 0.03, "reset")
-    stray("twice", _poison(), 0.01, "keep")
+    stray("twice", poison_answer(), 0.01, "keep")
     stray("noise", b"\0" * 3, 0.02, "keep")
-    stray("half", _poison()[:30], 0.02, "keep")
+    stray("half", poison_answer()[:30], 0.02, "keep")
     site.misbehave("/second_answer_later", "second_answer_later", host=HOST)
     names = ("timeout_closed", "timeout_kept", "timeout_reset", "twice", "noise", "half", "second_answer_later")
     lay_out(site, [f"/{name}" for name in names], neighbours=True)

@@ -15,7 +15,7 @@ import pytest
 SOURCE = Path(__file__).resolve().parent.parent / "src"
 STAGES = ("frontier", "fetch", "parse", "judge", "store")
 IMPLEMENTATIONS = (*STAGES, "derive", "assemble", "observe", "options")
-SHARED = ("records", "ports", "errors", "url", "spec")
+SHARED = ("records", "ports", "errors", "url", "spec", "lazy")
 SQL_MODULES = ("weft.frontier", "weft.store", "weft.fetch.site", "weft.fetch.sitemap_queue")
 HEAVY = (
     "rich",
@@ -37,7 +37,7 @@ LOOP_MAY_KNOW = {
 }
 """The value types that the loop builds or takes apart, and pure functions; it knows nothing else of the stations."""
 
-PURE_LEAVES = ("weft.errors", "weft.records", "weft.safe", "weft.spec", "weft.url")
+PURE_LEAVES = ("weft.errors", "weft.lazy", "weft.records", "weft.safe", "weft.spec", "weft.url")
 """What everybody may import imports nothing of weft but its likes."""
 
 

@@ -21,7 +21,7 @@ from weft.demo.server import Served
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
 
 import kill
-from compare import archive_faults, differences, result_of
+from equal import archive_faults, differences, result_of
 
 SMALL = ["--pages", "200", "--hosts", "2"]
 

@@ -88,6 +88,14 @@ def test_first_use_makes_the_environment_once(tmp_path: Path) -> None:
     assert len(environments(clone / ".env")) == 1
 
 
+def test_modules_are_compiled_at_the_set_up(tmp_path: Path, quick_path: str) -> None:
+    """Also for users who keep Python from writing bytecode: every start would take a second without it."""
+    clone = fresh_clone(tmp_path / "clone")
+    done = run(clone / "weft", "--version", cwd=tmp_path, PATH=quick_path, PYTHONDONTWRITEBYTECODE="1")
+    assert done.returncode == 0
+    assert {path.name.partition(".")[0] for path in (clone / "src" / "weft" / "__pycache__").iterdir()} >= {"cli"}
+
+
 def test_a_changed_lock_and_a_lost_python_make_it_again(tmp_path: Path, quick_path: str) -> None:
     clone = fresh_clone(tmp_path / "clone")
     assert run(clone / "weft", "--version", cwd=tmp_path, PATH=quick_path).returncode == 0
@@ -160,6 +168,16 @@ def test_a_failed_set_up_leaves_nothing_behind(tmp_path: Path, quick_path: str) 
     assert environments(clone / ".env") == []
 
 
+def test_extras_that_cannot_be_had_are_told_and_do_no_harm(tmp_path: Path, quick_path: str) -> None:
+    clone = fresh_clone(tmp_path / "clone")
+    (clone / "requirements-extras.lock").write_text("no-such-package==1\n")
+    done = run(clone / "weft", "--version", cwd=tmp_path, PATH=quick_path)
+    assert done.returncode == 0 and done.stdout.startswith("weft ")
+    assert "are not to be had: ERROR: no-such" in done.stderr and len(environments(clone / ".env")) == 1
+    again = run(clone / "weft", "--version", cwd=tmp_path, PATH=quick_path)
+    assert again.stderr == "" and again.stdout == done.stdout
+
+
 @pytest.mark.parametrize("script", ["weft", "test", "tools/environment", ".ci/run"])
 def test_scripts_are_plain_shell(script: str) -> None:
     path = ROOT / script
@@ -175,14 +193,15 @@ def test_ci_calls_test_and_nothing_else() -> None:
 def test_locks_pin_everything() -> None:
     """Every package with its version, nothing about where it comes from; all that pyproject.toml asks for is there."""
     pinned = set()
-    for name in ("requirements.lock", "requirements-dev.lock"):
+    for name in ("requirements.lock", "requirements-extras.lock", "requirements-dev.lock"):
         for line in (ROOT / name).read_text().splitlines():
             if line and not line.startswith("#") and line != "-r requirements.lock":
                 match = re.fullmatch(r"([A-Za-z0-9._-]+)==[A-Za-z0-9.+!]+", line)
                 assert match, f"{name}: {line}"
                 pinned.add(match[1].lower().replace("_", "-"))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = project["dependencies"] + project["optional-dependencies"]["parquet"]
+    extras = project["optional-dependencies"]
+    wanted = project["dependencies"] + extras["parquet"] + extras["graph"]
     assert {re.split(r"[<>=!~]", line)[0].lower() for line in wanted} <= pinned
 
 

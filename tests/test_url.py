@@ -424,7 +424,10 @@ def key(url: str, rules: str = "default") -> str:
         ("sort-query", "http://h/?b=2&a=2&b=1&a", "http://h/?a=2&a&b=2&b=1"),
         ("empty-query", "http://h/a?", "http://h/a"),
         ("empty-query", "http://h/a??", "http://h/a??"),
-        ("empty-parameters", "http://h/?a=&&b=1&c&", "http://h/?b=1&c"),
+        ("empty-parameters", "http://h/?a=&&b=1&c&", "http://h/?b=1"),
+        ("empty-parameters", "http://h/?a&b=1&c=2", "http://h/?b=1&c=2"),  # 001:173
+        ("empty-parameters", "http://h/?about", "http://h/?about"),
+        ("empty-parameters", "http://h/?about&a=&", "http://h/?about"),
         ("empty-parameters", "http://h/?a=", "http://h/"),
         ("drop-query", "http://h/a?b?c", "http://h/a"),
         ("tracking-parameters", "http://h/?utm_source=x&a=1&gclid=2", "http://h/?a=1"),

@@ -36,7 +36,7 @@ from warcio.archiveiterator import ArchiveIterator
 from weft.errors import FolderError, StoreError
 from weft.store import cdxj, warc
 from weft.store.cdxj import REVISIT_MIME, CdxRow, cdxj_line, surt_key, write_cdxj
-from weft.store.warc import Place, RevisitOf, WarcWriter, payload_digest, random_record_id, read_record, recover
+from weft.store.warc import Place, RevisitOf, WarcWriter, payload_digest, read_record, record_ids, recover
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # fastwarc warns of its own old names while it loads
@@ -175,10 +175,15 @@ def test_digest_is_what_everyone_else_computes() -> None:
         assert payload_digest(data) == "sha1:" + base64.b32encode(hashlib.sha1(data).digest()).decode()
 
 
-def test_record_ids_are_version_4_uuids() -> None:
+def test_record_ids_are_version_8_uuids_and_no_two_are_equal() -> None:
+    found = set()
     for _ in range(50):
-        identity = uuid.UUID(random_record_id(random.Random()).removeprefix("urn:uuid:"))
-        assert (identity.version, identity.variant) == (4, uuid.RFC_4122)
+        new_id = record_ids(random.Random())
+        for _ in range(3):
+            identity = uuid.UUID(new_id().removeprefix("urn:uuid:"))
+            assert (identity.version, identity.variant) == (8, uuid.RFC_4122)
+            found.add(identity)
+    assert len(found) == 150
 
 
 @pytest.mark.parametrize("compress", [True, False])
@@ -276,7 +281,7 @@ def test_nothing_breaks_out_of_a_record(tmp_path: Path) -> None:
     evil = "x" + LINE_ENDS + "\u2028\x85\udc80é"
     one = writer(tmp_path)
     where = RevisitOf(URL + evil, NOW, "sha1:" + evil)
-    one.write_exchange(URL + evil, NOW, evil.encode("utf-8", "replace"), head(), b"", evil, evil, evil, where, evil)
+    one.write_exchange(URL + evil, NOW, evil.encode("utf-8", "replace"), head(), b"", evil, evil, evil, where)
     one.write_metadata(URL + evil, NOW, {evil: evil, "": ""})
     one.close()
     (path,) = tmp_path.iterdir()

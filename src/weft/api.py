@@ -53,9 +53,12 @@ async def crawl(*seeds: str, folder: str | Path | None = None, **options: object
     """
     from weft.assemble import open_crawl
     from weft.derive.read import StoredCrawl
+    from weft.fetch.http.bounds import make_room_for_files
     from weft.folder import Folder
     from weft.options import spec_of
+    from weft.results import silent, write_results
     from weft.session import plan_crawl
+    from weft.spec import OWN_RESULT
 
     async with AsyncExitStack() as stack:
         path = Path(folder) if folder is not None else _temporary(stack)
@@ -63,6 +66,7 @@ async def crawl(*seeds: str, folder: str | Path | None = None, **options: object
             raise SpecError(
                 'no seed: give a URL, a host or a file of them, for example: weft.crawl("https://example.org")'
             )
+        make_room_for_files(raise_limit=False)
         plan = plan_crawl(spec_of(seeds, options), str(path), fresh=False, warn=_logger.warning)
         stream = _Stream()
         running = await stack.enter_async_context(
@@ -89,6 +93,8 @@ async def crawl(*seeds: str, folder: str | Path | None = None, **options: object
                     yield page
         finally:
             await _end(running, task)
+            if folder is not None or plan.spec.keep.graphs != OWN_RESULT:
+                write_results(plan.spec, plan.folder, silent)
 
 
 def open(folder: str | Path) -> StoredCrawl:

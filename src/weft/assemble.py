@@ -2,48 +2,56 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
-import mmap
 import os
-import secrets
-import struct
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from weft import __version__
+from weft.crew.alone import Alone
+from weft.crew.cores import give_memory_back, memory_b, usable_cores
+from weft.crew.finish import Finisher, make_archive
+from weft.crew.mark import ParseMark, make_marks, marked_page
 from weft.db import Database, open_writer
 from weft.errors import Cause
 from weft.fetch.cookies import CookieJar, CookieRow
-from weft.fetch.http import Fetcher, user_agent_of
+from weft.fetch.http import Fetcher
 from weft.fetch.resolve import AddressPolicy, Resolver, kind_of
 from weft.fetch.site import SiteRules
 from weft.fetch.sitemap_queue import SitemapQueue
-from weft.folder import Folder
+from weft.folder import Folder, StopFile
 from weft.frontier.polite import Schedule
 from weft.frontier.sql import SqlFrontier
 from weft.judge.admit import Admission
-from weft.loop import DONE, FAILED, Crawl, Observer, StopReason
-from weft.parse.html import parse_page
-from weft.ports import Clock
-from weft.records import Fetched, Parsed
+from weft.judge.duplicates import Skips
+from weft.loop import DONE, FAILED, STOPPED, Crawl, Observer, StopReason
+from weft.own import OwnParts, Progress
+from weft.ports import Clock, Crew
 from weft.seeds import Seed
 from weft.spec import CrawlSpec
-from weft.store.archive import Archive, NoArchive
 from weft.store.cdxj import CdxRow, write_cdxj
+from weft.store.copies import StoredCopies
 from weft.store.schema import MIGRATIONS
 from weft.store.sql import SqlStore
-from weft.store.warc import WarcWriter, recover
+from weft.store.warc import recover
 from weft.url import DEFAULT_RULES, Normalizer, host_of, origin_of, site_of
 
 if TYPE_CHECKING:
+    from weft.crew.nursery import Nursery
+    from weft.crew.team import Team
     from weft.fetch.sitemaps import Sitemap
 
 _PUBLIC_IP_PARALLEL = 16
 _DEATHS_ON_A_PAGE = 3
 _PRIMED_SEEDS = 64  # a few seeds: what they open does not depend on whose name resolves first
+_WATCH_EVERY_S = 1.0  # what the system counts for it takes a millisecond a process
+_DATABASE_CACHE_B = 64_000_000
 _SHED_SHARE = 0.9  # of --max-memory: caches are given back before the bound is reached
 
 
@@ -59,27 +67,32 @@ class Parts:
         self.normalizer = Normalizer(
             (spec.urls.normalize or DEFAULT_RULES) + (("drop-query",) if spec.urls.drop_query else ())
         )
-        self.judge = Admission(spec, seed_urls, datetime.now(UTC).year)
+        self.normalizer.know(msgspec.json.decode(_meta(database, "ip_hosts") or "{}", type=dict[str, str]))
+        self.own = OwnParts(spec.own.parts)
+        self.judge = Admission(spec, seed_urls, datetime.now(UTC).year, self.own.one("analyser"))
         self.judge.load(connection.execute("SELECT key, value FROM trap").fetchall())
         for (name,) in connection.execute("SELECT name FROM scope_site").fetchall():
             self.judge.allow_site(name)
-        self.rules = SiteRules(connection, spec, clock)
+        self.rules = SiteRules(connection, spec, clock, self.own.one("robots"))
         self.sitemaps = SitemapQueue(connection)
         self.policy = AddressPolicy(spec.network, [host_of(url) for url in seed_urls])
         self.resolver = Resolver(spec.network, self.policy, timeout_s=min(10.0, spec.limits.timeout_s))
         self.jar = self._cookie_jar()
-        self.fetcher = Fetcher(
-            spec, self.policy, jar=self.jar, home_origins=[origin_of(url) for url in seed_urls], epoch_ms=clock.epoch_ms
-        )
-        schedule = Schedule(spec.politeness.per_host, self._ip_bounds, by_turns=spec.politeness.order == "dfs")
+        self.home_origins = [origin_of(url) for url in seed_urls]
+        # a site that may be asked more at once than addresses usually are is asked so
+        self._public_parallel = max([_PUBLIC_IP_PARALLEL, *(one.per_host or 0 for one in spec.politeness.sites)])
+        schedule = Schedule(self._ip_bounds, by_turns=spec.politeness.order == "dfs")
         self.frontier = SqlFrontier(
             connection, spec, self.judge, self.rules, schedule, self.normalizer, clock, self.resolver.cached,
-            hash_seed=int(_meta(database, "hash_seed")), cache_entries=_cache_entries(spec),
+            paces=self.judge.paces, hash_seed=int(_meta(database, "hash_seed")), cache_entries=_cache_entries(spec),
         )  # fmt: skip
-        self.store = SqlStore(connection)
-        self.archive: Archive | NoArchive = NoArchive()
-        self._mark = _ParseMark(folder.parsing)
-        self._throttled = False
+        self.store: SqlStore = self.own.made("store", SqlStore(connection))
+        self.skips = Skips(spec.duplicates, StoredCopies(connection)) if spec.duplicates.skip != "no" else None
+        obeyed = _meta(database, "stop_file")
+        self.stop_file = StopFile(spec.limits.stop_file, int(obeyed) if obeyed else None)
+        self.crew: Crew  # joins when the crawl is open
+        self.throttled = False  # memory is short: one request at a time
+        self._watched_s = 0.0
 
     def _cookie_jar(self) -> CookieJar | None:
         if not self.spec.network.keep_cookies:
@@ -97,20 +110,7 @@ class Parts:
         polite = self.spec.politeness
         if polite.per_ip is not None or polite.ip_delay_s:
             return (polite.per_ip or 0, polite.ip_delay_s) if ip else (0, 0.0)
-        return (_PUBLIC_IP_PARALLEL if ip and not kind_of(ip) else 0, 0.0)
-
-    def parse(self, answer: Fetched, url: str) -> Parsed:
-        """The parser, with the page marked while it runs."""
-        with self._mark.of(url):
-            return parse_page(
-                answer.body,
-                url,
-                answer.header("content-type"),
-                answer.header_values("x-robots-tag"),
-                answer.header_values("link"),
-                answer.header("refresh"),
-                max_links=self.spec.limits.max_links_per_page,
-            )
+        return (self._public_parallel if ip and not kind_of(ip) else 0, 0.0)
 
     def parse_sitemap(self, body: bytes, url: str, content_type: str | None) -> Sitemap:
         from weft.fetch.sitemaps import parse_sitemap  # many expressions to compile, and many crawls meet no sitemap
@@ -118,22 +118,32 @@ class Parts:
         return parse_sitemap(body, url, content_type)
 
     def free_slots(self) -> int:
-        running = self.fetcher.running
-        if self.fetcher.throttled:
-            return 0
-        if self._throttled:
-            return 1 - running
-        return min(self.spec.politeness.workers, self.fetcher.max_parallel) - running
+        return self.crew.free(1 if self.throttled else self.spec.politeness.workers)
+
+    def wants_to_finish(self, elapsed_s: float) -> bool:
+        """Whether a finisher of the user's says that the run ends (R4)."""
+        finishers = self.own.all("finisher")
+        if not finishers:
+            return False
+        totals, counts = self.store.totals, self.frontier.counts
+        progress = Progress(
+            totals["pages"], totals["links"], counts["waiting"], counts["errors"], counts["hosts"], elapsed_s
+        )
+        return any(finished(progress) for finished in finishers)
 
     def watch_memory(self) -> None:
         """Past the bound: caches are shed, then taking slows down until memory is below it again."""
-        limit = self.spec.limits.max_memory_b
-        if _resident_b() < limit * _SHED_SHARE:
-            self._throttled = False
+        limit, now_s = self.spec.limits.max_memory_b, self.clock.seconds()
+        if now_s < self._watched_s + _WATCH_EVERY_S:
             return
-        self.frontier.discovery.seen.recent.shed()
+        self._watched_s = now_s
+        if memory_b(self.crew.pids()) < limit * _SHED_SHARE:
+            self.throttled = False
+            return
+        self.frontier.shed()
         gc.collect()
-        self._throttled = _resident_b() >= limit
+        give_memory_back()
+        self.throttled = memory_b(self.crew.pids()) >= limit
 
     def keep_small_state(self, elapsed_s: float) -> None:
         """What is small and changes often, in the transaction of the tick."""
@@ -152,87 +162,80 @@ class Parts:
             "INSERT OR IGNORE INTO scope_site VALUES(?)", [(name,) for name in self.judge.new_sites()]
         )
         connection.execute("INSERT OR REPLACE INTO meta VALUES('last_tick_ms', ?)", (self.clock.epoch_ms(),))
+        if self.stop_file.obeyed is not None:
+            connection.execute("INSERT OR REPLACE INTO meta VALUES('stop_file', ?)", (self.stop_file.obeyed,))
         connection.execute(
             "UPDATE run SET active_ms = ?, pages = ? WHERE id = (SELECT max(id) FROM run)",
             (int(elapsed_s * 1000), self.store.totals["pages"]),
         )
 
-    def close(self) -> None:
-        self._mark.close()
-
-
-class _ParseMark:
-    """The URL being parsed, in a small mapped file: it outlives the process that a page takes down."""
-
-    _SIZE = 4096
-
-    def __init__(self, path: Path) -> None:
-        with path.open("wb") as file:
-            file.truncate(self._SIZE)
-        with path.open("r+b") as file:
-            self._map = mmap.mmap(file.fileno(), self._SIZE)
-        self._path = path
-
-    def of(self, url: str) -> _ParseMark:
-        text = url.encode()[: self._SIZE - 2]
-        self._map[2 : 2 + len(text)] = text
-        struct.pack_into("<H", self._map, 0, len(text))
-        return self
-
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(self, *_: object) -> None:
-        struct.pack_into("<H", self._map, 0, 0)
-
-    def close(self) -> None:
-        self._map.close()
-        self._path.unlink(missing_ok=True)
-
-
-def _fatal_page(path: Path) -> str | None:
-    """The page that was being parsed when the process died, if it died there."""
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return None
-    if len(data) < 2:
-        return None
-    (length,) = struct.unpack_from("<H", data)
-    return data[2 : 2 + length].decode("ascii", "replace") if length else None
-
 
 @asynccontextmanager
 async def open_crawl(
-    spec: CrawlSpec, folder: Folder, seeds: Iterable[Seed], observers: list[Observer], *, limits_changed: bool = False
-) -> AsyncIterator[Crawl]:
+    spec: CrawlSpec, folder: Folder, seeds: Iterable[Seed], observers: list[Observer], *, limits_changed: bool = False,
+    nursery: Nursery | None = None,
+) -> AsyncIterator[Crawl]:  # fmt: skip
     """A crawl ready to run, its folder locked; all that it holds is freed at the end, whatever happens."""
     async with AsyncExitStack() as stack:
+        nursery = nursery or make_nursery(spec)
+        if nursery is not None:
+            stack.callback(nursery.close)
         stack.enter_context(folder.lock())
         folder.stop.unlink(missing_ok=True)
-        fatal = _fatal_page(folder.parsing)
-        database = open_writer(folder.db, MIGRATIONS)
+        fatal = marked_page(folder.parsing)
+        database = open_writer(folder.db, MIGRATIONS, cache_b=min(_DATABASE_CACHE_B, spec.limits.max_memory_b // 8))
         stack.callback(database.close)
         with database.transaction() as connection:
-            connection.execute("INSERT OR IGNORE INTO meta VALUES('hash_seed', ?)", (secrets.randbits(62),))
+            connection.execute(
+                "INSERT OR IGNORE INTO meta VALUES('hash_seed', ?)", (int.from_bytes(os.urandom(8)) >> 2,)
+            )
         seeded = _meta(database, "seeded") is not None
         seed_list = [] if seeded else list(seeds)
         clock = Clock(int(_meta(database, "last_tick_ms") or 0))
         seed_urls = [seed.url for seed in seed_list] or _stored_seeds(database)
         parts = Parts(spec, folder, database, clock, seed_urls)
-        stack.callback(parts.close)
-        await stack.enter_async_context(parts.fetcher)
+        make_marks(folder.parsing)
+        stack.callback(folder.parsing.unlink, missing_ok=True)
         stack.push_async_callback(parts.resolver.close)
         hosts = {host_of(url) for url in seed_urls}
         if len(hosts) <= _PRIMED_SEEDS:
             await parts.resolver.prime(hosts)
+            if not seeded:
+                parts.normalizer.know(_addresses(parts.resolver, hosts))
         run_id = _begin(parts, seed_list, seeded, fatal, limits_changed)
-        if spec.keep.archive:
-            parts.archive = _archive(parts, run_id)
-            stack.callback(parts.archive.close)
+        parts.crew = await stack.enter_async_context(_crew(parts, run_id, nursery))
         for lease in parts.sitemaps.waiting():
             parts.frontier.errand(site_of(lease.url), lease)
+        for routine in parts.own.all("routine"):
+            from weft.observe import Routine
+
+            observers = [*observers, Routine(routine)]
         yield Crawl(parts, observers)
+
+
+def _processes(spec: CrawlSpec) -> int:
+    """How many processes may work, beside the one that keeps the crawl where they are several."""
+    return min(spec.politeness.processes or usable_cores(), spec.politeness.workers)
+
+
+def make_nursery(spec: CrawlSpec) -> Nursery | None:
+    """Where workers come from; None where the crawl asks by itself, at first at least. Early it costs least."""
+    if spec.politeness.processes is None or _processes(spec) < 2:
+        return None
+    from weft.crew.nursery import Nursery, is_bare
+
+    return Nursery(fork=is_bare())
+
+
+def _addresses(resolver: Resolver, hosts: Iterable[str]) -> dict[str, str]:
+    """The addresses that belong to one of these hosts alone, each with its host (R14)."""
+    found: dict[str, set[str]] = {}
+    for host in hosts:
+        answer = resolver.cached(host)
+        if isinstance(answer, tuple) and not host.startswith("[") and not host[-1:].isdigit():
+            for address in answer:
+                found.setdefault(address, set()).add(host)
+    return {address: names.pop() for address, names in found.items() if len(names) == 1}
 
 
 def _begin(parts: Parts, seeds: list[Seed], seeded: bool, fatal: str | None, limits_changed: bool) -> int:
@@ -253,6 +256,9 @@ def _begin(parts: Parts, seeds: list[Seed], seeded: bool, fatal: str | None, lim
                 seed.url, f"{seed.source}:{seed.line}" if seed.source else "command line", seed.fallback
             )
         connection.execute("INSERT OR IGNORE INTO meta VALUES('seeded', 1)")
+        if parts.normalizer.ip_hosts:  # as known at the start, or keys would change with the answers of DNS
+            known = msgspec.json.encode(parts.normalizer.ip_hosts).decode()
+            connection.execute("INSERT OR IGNORE INTO meta VALUES('ip_hosts', ?)", (known,))
         run_id = connection.execute(
             "INSERT INTO run(started_ms, version) VALUES(?, ?)", (parts.clock.epoch_ms(), __version__)
         ).lastrowid
@@ -308,20 +314,41 @@ def _recover_archive(parts: Parts) -> None:
             parts.frontier.recount_states()
 
 
-def _archive(parts: Parts, run_id: int) -> Archive:
-    info = {
-        "robots": "ignore" if parts.spec.politeness.ignore_robots else "obey",
-        "http-header-user-agent": user_agent_of(parts.spec.identity),
-    }
-    writer = WarcWriter(
-        parts.folder.warc,
-        prefix=f"{run_id:05d}",
-        max_file_b=parts.spec.keep.warc_file_b,
-        software=f"weft/{__version__}",
-        info=info,
-        now=lambda: datetime.now(UTC),
-    )
-    return Archive(writer, parts.store, parts.fetcher.request_head)
+@asynccontextmanager
+async def _crew(parts: Parts, run_id: int, nursery: Nursery | None) -> AsyncIterator[Crew]:
+    """Those who ask for this run: the crawl itself, workers, or first the one and then the others."""
+    if nursery is not None:
+        async with _team(parts, run_id, _processes(parts.spec), nursery) as team:
+            yield team
+        return
+    spec = parts.spec
+    fetcher = Fetcher(spec, parts.policy, jar=parts.jar, home_origins=parts.home_origins, epoch_ms=parts.clock.epoch_ms)
+    asking: Fetcher = parts.own.made("downloader", fetcher)
+    mark = ParseMark(parts.folder.parsing)
+    try:
+        async with fetcher:
+            archive = make_archive(
+                spec, parts.folder.warc, f"{run_id:05d}", parts.store.stored_body, fetcher.request_head
+            )
+            alone = Alone(asking, Finisher(spec, mark, archive))
+            try:
+                if spec.politeness.processes is not None or _processes(spec) < 2:
+                    yield alone
+                else:
+                    from weft.crew.growing import Growing
+
+                    async with Growing(alone, lambda: _team(parts, run_id, _processes(spec), None).begin()) as crew:
+                        yield crew
+            finally:
+                archive.close()
+    finally:
+        mark.close()
+
+
+def _team(parts: Parts, run_id: int, number: int, nursery: Nursery | None) -> Team:
+    from weft.crew.team import Team
+
+    return Team(parts.spec, number, parts.folder, f"{run_id:05d}", parts.home_origins, parts.clock, parts.jar, nursery)
 
 
 async def run_crawl(crawl: Crawl) -> StopReason:
@@ -330,19 +357,44 @@ async def run_crawl(crawl: Crawl) -> StopReason:
     reason = await crawl.run()
     if reason == DONE and _no_seed_answered(parts.database):
         reason = FAILED
-    parts.archive.close()
+    positions = await parts.crew.close()
     with parts.database.transaction() as connection:
         connection.executemany(
             "UPDATE warc SET committed_b = ?, closed = ? WHERE file = ?",
-            [(size, closed, f) for f, (size, closed) in parts.archive.positions().items()],
+            [(size, closed, f) for f, (size, closed) in positions.items()],
         )
         connection.execute(
             "UPDATE run SET ended_ms = ?, stop_reason = ? WHERE id = (SELECT max(id) FROM run)",
             (parts.clock.epoch_ms(), reason.name),
         )
+        parts.frontier.discovery.close()
     if parts.spec.keep.archive:
         write_index(parts.database, parts.folder)
+    if parts.spec.duplicates.near is not None and reason is not STOPPED:
+        await _keep_near_duplicates(crawl)
     return reason
+
+
+async def _keep_near_duplicates(crawl: Crawl) -> None:
+    """Stores which pages are near-duplicates of which; readers find it out themselves where a stop came in between."""
+    from weft.derive.duplicates.verdicts import STORED_AS, find_near, stamp_of
+    from weft.derive.read import StoredCrawl
+
+    parts = crawl.parts
+
+    def found() -> tuple[list[tuple[int, int, float]], str]:
+        with StoredCrawl(parts.folder.path) as stored:
+            rows = list(find_near(stored, parts.spec.duplicates, crawl.watch_stop))
+            return rows, stamp_of(stored, parts.spec.duplicates)
+
+    try:
+        rows, stamp = await asyncio.to_thread(found)
+    except InterruptedError:
+        return
+    with parts.database.transaction() as connection:
+        connection.execute("DELETE FROM near_duplicate")
+        connection.executemany("INSERT INTO near_duplicate VALUES(?, ?, ?)", rows)
+        connection.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (STORED_AS, stamp))
 
 
 def write_index(database: Database, folder: Folder) -> None:
@@ -390,11 +442,3 @@ def _stored_seeds(database: Database) -> list[str]:
 def _cache_entries(spec: CrawlSpec) -> int:
     """Texts of URLs kept in RAM: about 250 bytes each, a quarter of the memory allowed, and no more than pays."""
     return max(10_000, min(400_000, spec.limits.max_memory_b // 4 // 250))
-
-
-def _resident_b() -> int:
-    """Memory of this process; 0 where the system does not tell."""
-    try:
-        return int(Path("/proc/self/statm").read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return 0

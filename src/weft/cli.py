@@ -23,8 +23,12 @@ COMMANDS = {
     "status": "how far a crawl is",
     "pages": "the pages of a crawl, one object each",
     "links": "the links of a crawl",
+    "stats": "the numbers of a crawl, and a report to look at",
+    "duplicates": "pages with the same content, or nearly the same",
     "show": "one stored page",
     "why": "why a URL was or was not fetched",
+    "graph": "the web graph for Gephi, Pajek, networkx and others, or as a picture",
+    "diff": "what changed from one crawl to another",
     "robots": "what weft makes of a robots.txt, line by line",
     "check": "is everything in a crawl's folder consistent?",
     "demo": "crawl a small made-up web and show it",
@@ -38,8 +42,15 @@ EXAMPLES = {
     "status": "weft status example.org --json",
     "pages": "weft pages example.org --format csv --to pages.csv",
     "links": "weft links example.org --from https://example.org/",
+    "stats": "weft stats example.org\n  weft stats example.org --html report.html",
+    "duplicates": "weft duplicates example.org --threshold 0.9 --format csv --to duplicates.csv",
     "show": "weft show example.org https://example.org/ --text",
     "why": "weft why example.org https://example.org/missing",
+    "graph": (
+        "weft graph example.org --to graph.gexf\n  weft graph example.org --to sites.svg --level site --with-external"
+        "\n  weft graph example.org --to near.csv --where 'depth <= 3' --where \"kind = 'a'\""
+    ),
+    "diff": "weft diff example.org.old1 example.org --to changes.gexf",
     "robots": "weft robots https://example.org/",
     "check": "weft check example.org",
     "demo": "weft demo",
@@ -129,13 +140,20 @@ def _dispatch(words: list[str]) -> int:
     command, rest = words[0], words[1:]
     if command not in COMMANDS:
         raise _unknown_command(command)
-    args = parse(command, rest)
-    if args is None:
-        return DONE
+    import gc
 
-    import importlib
+    gc.disable()  # what is loaded stays: looking through it again and again takes a tenth of the time
+    try:
+        args = parse(command, rest)
+        if args is None:
+            return DONE
 
-    code: int = importlib.import_module(f"weft.commands.{command}").run(args)
+        import importlib
+
+        run = importlib.import_module(f"weft.commands.{command}").run
+    finally:
+        gc.enable()
+    code: int = run(args)
     return code
 
 
@@ -181,7 +199,7 @@ def parser_of(command: str) -> argparse.ArgumentParser:
 
     parser = Parser(
         prog=f"weft {command}",
-        description=COMMANDS[command].capitalize() + ".",
+        description=COMMANDS[command][0].upper() + COMMANDS[command][1:] + ".",
         epilog=f"example:\n  {EXAMPLES[command]}",
         formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=30, width=110),
         allow_abbrev=False,
@@ -205,7 +223,9 @@ def _reworded(message: str) -> str:
 
 def _crawl(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("seeds", nargs="*", metavar="SEED", help="a URL, a host, or a file of them, one a line")
-    parser.add_argument("-c", "--config", metavar="FILE", help="read options and seeds from a TOML file")
+    parser.add_argument(
+        "-c", "--config", metavar="FILE", help="read options and seeds from a TOML file, or RCCrawler's settings.ini"
+    )
     _add_options(parser, lambda option: True)
 
 
@@ -232,6 +252,7 @@ def _pages(parser: argparse.ArgumentParser) -> None:
     _folder(parser)
     _format(parser)
     parser.add_argument("--all", action="store_true", help="every URL known, the refused ones too, with their reason")
+    parser.add_argument("--with-measures", action="store_true", help="with those of weft graph --measures")
     _to_file(parser, "--to")
 
 
@@ -241,6 +262,30 @@ def _links(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--from", dest="from_url", metavar="URL", help="only links of this page")
     parser.add_argument("--to", dest="to_url", metavar="URL", help="only links to this page")
     _to_file(parser, "--output")
+
+
+def _stats(parser: argparse.ArgumentParser) -> None:
+    _folder(parser)
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="one JSON object, for machines")
+    form.add_argument("--csv", action="store_true", help="rows of table, site, name, value")
+    parser.add_argument("--html", metavar="FILE", help="write a report to look at: one file, no network needed")
+    parser.add_argument("--force", action="store_true", help="replace the FILE of --html if there is one")
+    parser.add_argument("--against", metavar="LIST", help="compare with another crawler's list of pages, a URL a line")
+
+
+def _duplicates(parser: argparse.ArgumentParser) -> None:
+    _folder(parser)
+    _format(parser)
+    about = "from 0 to 1: how alike the texts of near-duplicates are at least (default: as crawled, else 0.99)"
+    parser.add_argument("--threshold", metavar="SHARE", help=about)
+    parser.add_argument("--pairs", action="store_true", help="every two pages, not each with its representative")
+    parser.add_argument(
+        "--minhash", choices=("fast", "classic"), help="how candidates are found (default: as crawled, else fast)"
+    )
+    about = "how alike two texts are: the Jaccard index of their shingles, or of their signatures (default: as crawled)"
+    parser.add_argument("--similarity", choices=("jaccard", "signature"), help=about)
+    _to_file(parser, "--to")
 
 
 def _show(parser: argparse.ArgumentParser) -> None:
@@ -256,6 +301,44 @@ def _why(parser: argparse.ArgumentParser) -> None:
     _folder(parser)
     _url(parser)
     _json(parser)
+
+
+def _graph(parser: argparse.ArgumentParser) -> None:
+    _folder(parser)
+    parser.add_argument("more", nargs="*", metavar="URL", help="further URLs of --without")
+    forms = ".gexf, .graphml, .net, .csv, .parquet, .dot, .json, .png, .svg"
+    add = parser.add_argument
+    add("-o", "--to", dest="to_file", metavar="FILE", help=f"write to FILE, in the form of its ending: {forms}")
+    add("--format", metavar="FORM", help="the form, whatever the ending (with --per-site: default gexf)")
+    add("--per-site", metavar="FOLDER", help="a file for each site, named after its host, with its internal links")
+    add("--level", choices=("page", "site", "domain", "directory"), help="what a node is (default: page)")
+    kept = "redirects and duplicates: one node (yes), nodes of their own (no), duplicates without edges (keep)"
+    add("--merged", choices=("yes", "no", "keep"), default="yes", help=kept)
+    add("--canonical", action="store_true", help="merge pages into the one they name as canonical")
+    add("--nodes", choices=("html", "all"), default="html", help="HTML pages answered 200, or any 2xx answer")
+    add("--with-external", action="store_true", help="also what links lead to outside the crawl")
+    add("--self-loops", action="store_true", help="also links of a node to itself")
+    add("--multi", action="store_true", help="every link an edge, instead of one edge with a weight")
+    add("--dynamic", action="store_true", help="when pages and links were found, in GEXF")
+    without = "which pages could not be reached if this one were not there; may be given many times"
+    add("--without", action="append", default=[], metavar="URL", help=without)
+    measures = "PageRank, HITS, betweenness, components, cores, communities, distances: in the file and in crawl.db"
+    add("--measures", action="store_true", help=measures)
+    where = "only nodes, or links, for which it is true; may be given many times"
+    add("--where", action="append", default=[], metavar="EXPRESSION", help=where)
+    add("--force", action="store_true", help="replace files that exist")
+    _json(parser)
+
+
+def _diff(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("old", metavar="OLD", help="the folder of the older crawl")
+    parser.add_argument("new", metavar="NEW", help="the folder of the newer crawl")
+    _json(parser)
+    _format(parser)
+    parser.add_argument("--only", choices=("pages", "links"), help="list only these")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the list to FILE")
+    parser.add_argument("--to", dest="to_file", metavar="FILE", help="the graph of both, coloured by what changed")
+    parser.add_argument("--force", action="store_true", help="replace a graph that exists")
 
 
 def _robots(parser: argparse.ArgumentParser) -> None:
@@ -283,8 +366,12 @@ _BUILDERS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "status": _status,
     "pages": _pages,
     "links": _links,
+    "stats": _stats,
+    "duplicates": _duplicates,
     "show": _show,
     "why": _why,
+    "graph": _graph,
+    "diff": _diff,
     "robots": _robots,
     "check": _check,
     "demo": _demo,
@@ -347,7 +434,7 @@ def _written(option: Option) -> str:
     if option.name == "normalize":  # its default is long, and its module is not needed for help
         return ""
     value = option.kind.write(option.default)
-    return ",".join(value) if isinstance(value, list) else str(value).replace("%", "%%")
+    return ",".join(value) if isinstance(value, list | dict) else str(value).replace("%", "%%")
 
 
 def _sorted_words(command: str, parser: argparse.ArgumentParser, words: Sequence[str]) -> tuple[list[str], list[str]]:

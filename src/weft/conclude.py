@@ -1,13 +1,13 @@
 """What an answer means for its page: the Visit that is stored, how the lease ends, and when it is tried again.
 
-Pure but for the parser's mark: a page that takes the whole process down is known by it at the resume.
+Pure. What is concluded of an answer alone is told apart from what the crawl knows of the site (``back_off``), because
+the first may be done by another process than the one that keeps the crawl.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from email.utils import parsedate_to_datetime
+from collections.abc import Callable
 
 import msgspec
 import xxhash
@@ -28,28 +28,33 @@ SAME_URL_REDIRECTS = 3
 ParsePage = Callable[[Fetched, str], Parsed]
 
 
-class Concluded(msgspec.Struct):
-    """One lease, ended: everything the next tick has to store."""
+class Concluded(msgspec.Struct, array_like=True):
+    """One lease, ended: everything the next tick has to store. It travels between processes as it is."""
 
     lease: Lease
-    visit: Visit
-    answer: Fetched | Failure
+    visit: Visit  # its id, and the ids of its URL and its WARC file, are given by the process that keeps the crawl
     state: str  # C or E, were it not tried again
-    links: Sequence[Link] = ()
+    links: list[Link] = []
     retry_s: float | None = None
     again_at: str | None = None
     rest_s: float = 0.0  # how long the whole site rests
+    asked_s: float | None = None  # what Retry-After asks for
     slow: bool = False  # 429 or 503
     condemns: Cause | None = None
     stored_2xx: bool = False
-    duplicate_body: bool = False
+    answer: Fetched | Failure | None = None  # of errands only: robots.txt and sitemaps are read where the crawl is kept
+    cookies: list[str] = []  # values of Set-Cookie
+    warc: str = ""  # the file that holds its record
+    sketch: bytes = b""  # of the text, where near-duplicates are looked for
+    heir: Lease | None = None  # the lease that was taken ahead and is asked in its place
+    bug: str = ""  # the traceback, where we and not the web were at fault
 
 
-def conclude_failure(lease: Lease, failure: Failure, visit_id: int, limits: Limits) -> Concluded:
+def conclude_failure(lease: Lease, failure: Failure, limits: Limits) -> Concluded:
     """A lease that got no answer. The one table of policies decides what follows."""
     policy = POLICIES[failure.cause]
     visit = Visit(
-        id=visit_id,
+        id=0,
         page=_page_of(lease),
         url=0,
         purpose=lease.purpose,
@@ -60,7 +65,9 @@ def conclude_failure(lease: Lease, failure: Failure, visit_id: int, limits: Limi
         detail=failure.detail[:1000] or None,
         ip=failure.ip or None,
     )
-    done = Concluded(lease=lease, visit=visit, answer=failure, state="E")
+    done = Concluded(lease=lease, visit=visit, state="E")
+    if lease.purpose is not Purpose.PAGE:
+        done.answer = failure
     if policy.retried and lease.attempt <= limits.retries:
         delay_s = policy.first_delay_s * policy.growth ** (lease.attempt - 1)
         done.retry_s = max(delay_s, failure.retry_after_s or 0.0)
@@ -70,14 +77,13 @@ def conclude_failure(lease: Lease, failure: Failure, visit_id: int, limits: Limi
     return done
 
 
-def conclude_answer(
-    lease: Lease, answer: Fetched, visit_id: int, limits: Limits, parse: ParsePage, slow_answers: int
-) -> Concluded:
+def conclude_answer(lease: Lease, answer: Fetched, parse: ParsePage) -> Concluded:
     """A lease that was answered, with any status."""
     status = answer.status
     success = 200 <= status < 300
+    header = answer.first_values().get
     visit = Visit(
-        id=visit_id,
+        id=0,
         page=_page_of(lease),
         url=0,
         purpose=lease.purpose,
@@ -90,13 +96,17 @@ def conclude_answer(
         size_wire=len(answer.wire),
         ip=answer.ip,
         http_version=answer.http_version,
-        etag=answer.header("etag"),
-        last_modified=iso_of_http_date(answer.header("last-modified")),
-        server_date=iso_of_http_date(answer.header("date")),
+        etag=header("etag"),
+        last_modified=iso_of_http_date(header("last-modified")),
+        server_date=iso_of_http_date(header("date")),
         headers=answer.head.decode("latin-1"),
         detail=answer.note or None,
     )
-    done = Concluded(lease=lease, visit=visit, answer=answer, state="C")
+    done = Concluded(lease=lease, visit=visit, state="C")
+    if header("set-cookie") is not None:
+        done.cookies = answer.header_values("set-cookie")
+    if lease.purpose is not Purpose.PAGE:
+        done.answer = answer
     if success and answer.body:
         visit.hash = signed(xxhash.xxh3_64_intdigest(answer.body))
     if status in REDIRECTS:
@@ -105,7 +115,8 @@ def conclude_answer(
         _parsed(done, parse(answer, lease.url), success)
     done.stored_2xx = success
     if status in PASSING_STATUSES:
-        _passing(done, lease, answer, limits, slow_answers)
+        done.slow = status in SLOW_DOWN
+        done.asked_s = retry_after_s(header("retry-after"), answer.started_ms)
     return done
 
 
@@ -127,7 +138,7 @@ def _parsed(done: Concluded, parsed: Parsed, success: bool) -> None:
     if parsed.problem:
         visit.detail = "; ".join(filter(None, (visit.detail, parsed.problem)))[:1000]
     if success:  # the links of an error page are no links of the site
-        done.links = parsed.links
+        done.links, done.sketch = parsed.links, parsed.sketch
         visit.out_links = len(parsed.links)
 
 
@@ -144,14 +155,16 @@ def _redirect(done: Concluded, lease: Lease, answer: Fetched) -> None:
         done.again_at = url  # a site that sets a cookie and sends everybody back to the same address
 
 
-def _passing(done: Concluded, lease: Lease, answer: Fetched, limits: Limits, slow_answers: int) -> None:
-    asked_s = retry_after_s(answer.header("retry-after"), answer.started_ms)
-    if answer.status in SLOW_DOWN:
-        done.slow = True
-        done.rest_s = asked_s if asked_s is not None else min(SLOW_FIRST_S * 2**slow_answers, SLOW_MAX_S)
-    if lease.attempt <= limits.retries:
+def back_off(done: Concluded, limits: Limits, slow_answers: int) -> None:
+    """When an answer that may pass is asked for again, and how long its site, slow so many times already, rests."""
+    if done.visit.status not in PASSING_STATUSES:
+        return
+    if done.slow:
+        done.rest_s = done.asked_s if done.asked_s is not None else min(SLOW_FIRST_S * 2**slow_answers, SLOW_MAX_S)
+    if done.lease.attempt <= limits.retries:
         policy = POLICIES[Cause.READ_TIMEOUT]
-        done.retry_s = max(asked_s or 0.0, done.rest_s, policy.first_delay_s * policy.growth ** (lease.attempt - 1))
+        first_s = policy.first_delay_s * policy.growth ** (done.lease.attempt - 1)
+        done.retry_s = max(done.asked_s or 0.0, done.rest_s, first_s)
 
 
 def retry_after_s(value: str | None, now_ms: int) -> float | None:
@@ -161,6 +174,8 @@ def retry_after_s(value: str | None, now_ms: int) -> float | None:
     text = value.strip()
     if text.isascii() and text.isdigit():
         return min(float(text[:12]), 86_400.0)
+    from email.utils import parsedate_to_datetime  # hardly any answer has one
+
     try:
         seconds = parsedate_to_datetime(text).timestamp() - now_ms / 1000
     except (ValueError, OverflowError, TypeError, IndexError):

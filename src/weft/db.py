@@ -13,6 +13,7 @@ Migration = Callable[[sqlite3.Connection], None]
 
 APPLICATION_ID = 0x77656674  # "weft": tells our file from another program's
 BUSY_MS = 10_000
+CHECKPOINT_PAGES = 4_000  # what is written again and again reaches the file once in 16 MB
 
 
 class Database:
@@ -73,6 +74,8 @@ def open_writer(path: Path, migrations: tuple[Migration, ...], cache_b: int = 64
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA cache_size = -{cache_b // 1024}")
         connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute("PRAGMA secure_delete = FAST")  # some systems overwrite what is deleted: twice the writing
+        connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
         for number in range(version, len(migrations)):
             connection.execute("BEGIN IMMEDIATE")
             migrations[number](connection)
@@ -104,6 +107,8 @@ def open_reader(path: Path, newest: int) -> sqlite3.Connection:
             trouble = trouble or error
         except sqlite3.Error as error:
             raise FolderError(explain(error, path)) from error
+        except UnicodeDecodeError as error:  # of a message of SQLite about damage
+            raise FolderError(f"{path} is damaged ({error})") from error
     assert trouble is not None
     raise FolderError(explain(trouble, path)) from trouble
 

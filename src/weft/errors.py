@@ -9,6 +9,7 @@
       FolderError    the folder cannot be used: not a crawl, damaged, in use, newer; exit 2
       StoreError     the store cannot write: the crawl stops at once; exit 1
       BugError       more bugs on hostile pages than ``max_bugs``; exit 1
+      PartError      a part of the user's own failed (R4); exit 1
 """
 
 from __future__ import annotations
@@ -36,6 +37,10 @@ class StoreError(WeftError):
 
 
 class BugError(WeftError):
+    exit_code = 1
+
+
+class PartError(WeftError):
     exit_code = 1
 
 
@@ -116,6 +121,7 @@ class Reason(StrEnum):
     NOT_A_PAGE = "NOT_A_PAGE"
     KIND_NOT_FOLLOWED = "KIND_NOT_FOLLOWED"
     NOFOLLOW = "NOFOLLOW"
+    ON_DUPLICATE = "ON_DUPLICATE"
     TOO_DEEP = "TOO_DEEP"
     SITE_PAGES = "SITE_PAGES"
     SITE_TIME = "SITE_TIME"
@@ -138,6 +144,7 @@ LINK_REASONS = frozenset(
     {
         Reason.KIND_NOT_FOLLOWED,
         Reason.NOFOLLOW,
+        Reason.ON_DUPLICATE,
         Reason.TOO_DEEP,
         Reason.TOO_MANY_REDIRECTS,
         Reason.CHAIN_TOO_LONG,

@@ -27,6 +27,7 @@ _OURS = {
     DB_FILE + "-shm",
     "warc",
     "logs",
+    "result",
     "index",
     "lock",
     "added",
@@ -50,6 +51,7 @@ class Folder:
         self.warc = path / "warc"
         self.cdxj = path / "warc" / "index.cdxj"
         self.logs = path / "logs"
+        self.result = path / "result"
         self.stop = path / STOP_FILE
         self.added = path / "added"
         self.parsing = path / "parsing"
@@ -128,6 +130,30 @@ class Folder:
         part = self.added / f"{name}.part"
         part.write_text("\n".join(urls), encoding="utf-8")
         part.rename(self.added / f"{name}.txt")
+
+
+class StopFile:
+    """A file of the user's that stops the crawl by appearing (R5).
+
+    It is never removed. One that was obeyed counts again only when it is touched, so a resume need not mind it.
+    """
+
+    def __init__(self, name: str | None, obeyed: int | None) -> None:
+        self.path = Path(name) if name else None
+        self.obeyed = obeyed  # when the file was last changed that a run stopped for, in nanoseconds
+
+    def appeared(self) -> bool:
+        """Whether the file is there, and is not the one that was obeyed before."""
+        if self.path is None:
+            return False
+        try:
+            changed = self.path.stat().st_mtime_ns
+        except OSError:
+            return False
+        if changed == self.obeyed:
+            return False
+        self.obeyed = changed
+        return True
 
 
 class Lock:

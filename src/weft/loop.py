@@ -7,17 +7,16 @@ flushed and one transaction with the visits, their links, the states, and the of
 from __future__ import annotations
 
 import asyncio
-import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, assert_never
 
 import msgspec
 
-from weft.conclude import REDIRECTS, Concluded, conclude_answer, conclude_failure
+from weft.conclude import REDIRECTS, Concluded, back_off
 from weft.errors import POLICIES, BugError, Cause
 from weft.fetch.site import AskAgain, Learnt
 from weft.frontier.sql import Settled
-from weft.records import Failure, Fetched, Lease, Parsed, Purpose
+from weft.records import Failure, Fetched, Lease, Purpose
 from weft.url import host_of, origin_of, site_of
 
 if TYPE_CHECKING:
@@ -25,10 +24,12 @@ if TYPE_CHECKING:
     from weft.frontier.polite import Site
 
 TICK_S = 1.0
+IDLE_TICK_S = 0.1  # when nothing is to be done and the batch may bring work for a site that has none
 TICK_VISITS = 512  # a fast site gives thousands in a second: what is learnt of it must not come that late
 ANSWERS_A_TURN = 16
 TURN_S = 0.1  # heavy pages one after the other would make us miss what servers send meanwhile
 SLOW_ANSWERS_MAX = 16
+GOOD_ANSWERS = 2  # in a row, until a site that sent 429 or 503 is taken for well again: one may be a cached page
 WAIT_FOR_MORE_S = 1.0
 
 
@@ -45,6 +46,7 @@ MAX_TIME = StopReason("max-time", 0)
 MIN_DEPTH = StopReason("min-depth", 0)
 WAITING = StopReason("waiting", 3)
 STOPPED = StopReason("stopped", 3)
+FINISHER = StopReason("finisher", 0)
 FAILED = StopReason("failed", 1)
 
 
@@ -64,6 +66,7 @@ class Crawl:
         self._batch: list[Concluded] = []
         self._batch_pages = 0  # of the batch: leases of pages, and those that bring a stored page
         self._batch_stored = 0
+        self._batch_feeds = False  # it has links of a site that has nothing else to do
         self.visits = 0
         self._looked_again = -1
         self._sitemap_entries: list[tuple[Concluded, list[tuple[str, str]]]] = []
@@ -74,6 +77,7 @@ class Crawl:
         self._last_tick = self._started
         self._ending = False
         self.held_back: Callable[[], bool] = _never
+        self.stopped_by = ""  # the user's stop file
 
     # ---- from outside ----------------------------------------------------------------------------------------
 
@@ -82,6 +86,11 @@ class Crawl:
         self._ending = self._stop is not None
         self._stop = self._stop or reason
         self._wake.set()
+
+    def watch_stop(self, *_progress: object) -> None:
+        """Raises InterruptedError where a stop was asked for since the crawl ended: what is left can be done later."""
+        if self._ending:
+            raise InterruptedError
 
     def wake(self) -> None:
         """Something outside changed: a reader has caught up."""
@@ -98,7 +107,7 @@ class Crawl:
     # ---- the loop --------------------------------------------------------------------------------------------
 
     async def run(self) -> StopReason:
-        self.parts.fetcher.on_finished = self._wake.set
+        self.parts.crew.on_finished(self._wake.set)
         self._read_the_outside()
         while self._stop is None:
             progressed = self._turn()
@@ -115,22 +124,28 @@ class Crawl:
 
     def _turn(self) -> bool:
         """Concludes a few answers, then fills the free slots, so that the network never waits for the parser."""
-        finished = self.parts.fetcher.finished
         concluded = 0
         until_s = self.parts.clock.seconds() + TURN_S
-        while finished and concluded < ANSWERS_A_TURN and self.parts.clock.seconds() < until_s:
-            lease, answer = finished.popleft()
-            self._conclude(lease, answer)
+        crew = self.parts.crew
+        for lease, asked in crew.brought_back():
+            self.parts.frontier.brought_back(lease, asked=asked)
+        while crew.has_rest or (concluded < ANSWERS_A_TURN and self.parts.clock.seconds() < until_s):
+            done = crew.next()
+            if done is None:
+                break
+            self._absorb(done)
             concluded += 1
-        taken = self._take() if self._stop is None else 0
+        taken = 0
+        if self._stop is None:
+            taken = self._take()
+            self._take_ahead()
         return bool(concluded or taken)
 
     def _take(self) -> int:
         free = 0 if self.held_back() else self.parts.free_slots()
-        if self._limits.max_pages is not None:
-            under_way = len(self.parts.frontier.hands) - self._batch_pages
-            stored = self.parts.store.totals["pages"] + self._batch_stored
-            free = min(free, self._limits.max_pages - stored - under_way)
+        left = self._pages_left()
+        if left is not None:
+            free = min(free, left)
         if free <= 0:
             return 0
         leases = self.parts.frontier.take(free)
@@ -140,15 +155,36 @@ class Crawl:
             self._resolve(self.parts.frontier.unresolved.popleft())
         return len(leases)
 
+    def _take_ahead(self) -> None:
+        """Gives those who ask elsewhere something for the time until the next turn."""
+        if self.held_back() or self.parts.throttled:
+            return
+        left = self._pages_left()
+        for place, site_id, most in self.parts.crew.room_ahead():
+            leases = self.parts.frontier.take_ahead(site_id, most if left is None else min(most, left))
+            for lease in leases:
+                addresses = self.parts.resolver.cached(host_of(lease.url))
+                assert isinstance(addresses, tuple)
+                self.parts.crew.start_ahead(place, lease, addresses)
+            left = None if left is None else left - len(leases)
+
+    def _pages_left(self) -> int | None:
+        """How many pages may still be asked for under --max-pages; None without it."""
+        if self._limits.max_pages is None:
+            return None
+        under_way = len(self.parts.frontier.hands) - self._batch_pages
+        stored = self.parts.store.totals["pages"] + self._batch_stored
+        return self._limits.max_pages - stored - under_way
+
     def _start(self, lease: Lease) -> None:
         addresses = self.parts.resolver.cached(host_of(lease.url))
         match addresses:
             case Failure():
-                self._conclude(lease, addresses)
+                self.parts.crew.fail(lease, addresses)
             case None:  # it was dropped from the cache since the lease was given
-                self._conclude(lease, Failure(Cause.DNS_FAILED, "the address was lost before it was used"))
+                self.parts.crew.fail(lease, Failure(Cause.DNS_FAILED, "the address was lost before it was used"))
             case _:
-                self.parts.fetcher.start(lease, addresses)
+                self.parts.crew.start(lease, addresses, self.parts.frontier.site(lease.site).gap_s)
                 self.parts.frontier.started(lease)
 
     def _resolve(self, site: Site) -> None:
@@ -159,7 +195,7 @@ class Crawl:
         self.parts.resolver.request(site.host, resolved)
 
     def _tick_due(self, progressed: bool) -> bool:
-        if not (self._batch or self.parts.frontier.refused_in_take):
+        if not (self._batch or self.parts.frontier.is_unsettled):
             return self.parts.clock.seconds() - self._last_tick >= TICK_S
         if (
             len(self._batch) >= TICK_VISITS
@@ -167,15 +203,20 @@ class Crawl:
             or self.parts.clock.seconds() - self._last_tick >= TICK_S
         ):
             return True
-        # nothing else can be taken until the links of this batch are admitted
-        return not progressed and not self.parts.frontier.has_ready_work()
+        # nothing else can be taken, here or on one of the sites, until the links of this batch are admitted
+        return not progressed and (not self.parts.frontier.has_ready_work() or self._until_tick_s() <= 0)
+
+    def _until_tick_s(self) -> float:
+        """Seconds to the next tick, where nothing brings it forward."""
+        wait_s = IDLE_TICK_S if self._batch_feeds else TICK_S
+        return max(0.0, self._last_tick + wait_s - self.parts.clock.seconds())
 
     def _end(self) -> StopReason | None:
         """Why the crawl is over, or None."""
-        frontier, fetcher = self.parts.frontier, self.parts.fetcher
+        frontier, crew = self.parts.frontier, self.parts.crew
         if self._limits.max_time_s is not None and self.elapsed_s >= self._limits.max_time_s:
             return MAX_TIME
-        busy = fetcher.running or fetcher.finished or self._batch or frontier.refused_in_take or frontier.resolving
+        busy = crew.running or crew.has_finished or self._batch or frontier.is_unsettled or frontier.resolving
         if busy:
             return None
         if self._limits.max_pages is not None and self.parts.store.totals["pages"] >= self._limits.max_pages:
@@ -206,11 +247,11 @@ class Crawl:
 
     async def _rest(self, progressed: bool) -> None:
         """Lets the network go on; sleeps until an answer, a site's turn, or the tick."""
-        if progressed or self.parts.fetcher.finished:
+        if progressed or self.parts.crew.has_finished:
             await asyncio.sleep(0)
             return
         wait_s = self.parts.frontier.wait_s()
-        tick_s = max(0.0, self._last_tick + TICK_S - self.parts.clock.seconds())
+        tick_s = self._until_tick_s()
         self._wake.clear()
         try:
             async with asyncio.timeout(min(tick_s, wait_s if wait_s is not None else TICK_S) + 0.001):
@@ -221,49 +262,47 @@ class Crawl:
     async def _finish(self) -> None:
         """Lets what is under way end within the grace time, returns the rest to the queue, ticks for the last time."""
         deadline = self.parts.clock.seconds() + self._limits.grace_s
-        fetcher = self.parts.fetcher
-        while (fetcher.running or fetcher.finished) and not self._ending:
+        crew = self.parts.crew
+        crew.recall()
+        while (crew.running or crew.has_finished) and not self._ending:
             self._turn()
             left_s = deadline - self.parts.clock.seconds()
             if left_s <= 0:
                 break
-            if fetcher.running and not fetcher.finished:
+            if crew.running and not crew.has_finished:
                 self._wake.clear()
                 try:
                     async with asyncio.timeout(left_s):
                         await self._wake.wait()
                 except TimeoutError:
                     break
-        returned = fetcher.cancel_all()
-        for lease in returned:
-            self.parts.frontier.freed(lease)
-        self.parts.frontier.give_back(lease.page for lease in returned if lease.purpose is Purpose.PAGE)
+        returned = await crew.cancel_all()
+        while (done := crew.next()) is not None:
+            self._absorb(done)
+        for lease, asked in returned:
+            if asked:
+                self.parts.frontier.freed(lease)
+        self.parts.frontier.give_back(lease.page for lease, _ in returned if lease.purpose is Purpose.PAGE)
         self.tick()
 
     # ---- conclude --------------------------------------------------------------------------------------------
 
-    def _conclude(self, lease: Lease, answer: Fetched | Failure) -> None:
-        """One answer, to everything the tick has to store. A bug met on one hostile page is a record, not the end."""
-        frontier, parts = self.parts.frontier, self.parts
-        frontier.freed(lease, answer.response_ms / 1000)
-        visit_id = parts.store.next_visit()
-        try:
-            match answer:
-                case Failure():
-                    done = conclude_failure(lease, answer, visit_id, self._limits)
-                case Fetched():
-                    slow = frontier.site(lease.site).slow_answers
-                    parse = parts.parse if lease.purpose is Purpose.PAGE else _not_parsed
-                    done = conclude_answer(lease, answer, visit_id, self._limits, parse, slow)
-                    if parts.jar is not None:
-                        parts.jar.store(lease.url, answer.header_values("set-cookie"), answer.started_ms / 1000)
-                case _:
-                    assert_never(answer)
-        except Exception:  # the border to the parser: whatever a page does to it must not end the crawl
-            self._bugs.append((parts.clock.epoch_ms(), lease.url, traceback.format_exc()))
-            done = conclude_failure(
-                lease, Failure(Cause.BUG, traceback.format_exc(limit=-1)[-500:]), visit_id, self._limits
-            )
+    def _absorb(self, done: Concluded) -> None:
+        """One lease that ended, whoever asked: what the crawl learns from it, and its place in the next tick."""
+        parts, lease, visit = self.parts, done.lease, done.visit
+        answer_s = (visit.response_ms or 0) / 1000
+        parts.frontier.answered(lease, answer_s, visit.status)
+        if done.heir is not None:
+            parts.frontier.promoted(done.heir)
+        parts.frontier.freed(lease, answer_s)
+        visit.id = parts.store.next_visit()
+        if done.warc:
+            visit.warc = parts.store.warc_id(done.warc)
+        if done.bug:
+            self._bugs.append((parts.clock.epoch_ms(), lease.url, done.bug))
+        if done.cookies and parts.jar is not None:
+            parts.jar.store(lease.url, done.cookies, visit.started_ms / 1000)
+        back_off(done, self._limits, parts.frontier.site(lease.site).slow_answers)
         self._slow_down(done)
         match lease.purpose:
             case Purpose.PAGE:
@@ -274,15 +313,18 @@ class Crawl:
                 self._sitemap(done)
             case _:
                 assert_never(lease.purpose)
-        parts.archive.keep(lease, done.visit, answer, done.duplicate_body)
         self._batch.append(done)
 
     def _slow_down(self, done: Concluded) -> None:
         site = self.parts.frontier.site(done.lease.site)
         if done.slow:
             site.slow_answers = min(site.slow_answers + 1, SLOW_ANSWERS_MAX)
+            site.good_answers = 0
         elif done.state == "C":
-            site.slow_answers = site.failures = 0
+            site.failures = 0
+            site.good_answers += 1
+            if site.good_answers >= GOOD_ANSWERS:
+                site.slow_answers = 0
         elif done.visit.cause is not None and POLICIES[Cause(done.visit.cause)].condemns_origin:
             site.failures += 1 if POLICIES[Cause(done.visit.cause)].retried else self._limits.retries + 1
         if done.rest_s:
@@ -292,15 +334,15 @@ class Crawl:
         lease, visit, frontier = done.lease, done.visit, self.parts.frontier
         self._batch_pages += 1
         self._batch_stored += done.stored_2xx
+        self._batch_feeds = self._batch_feeds or (bool(done.links) and not frontier.site(lease.site).has_work)
         if done.links and visit.status in REDIRECTS:
             self._own_key_redirect(done)
             if lease.depth == 0:  # a seed may lead to its real host: example.org to www.example.org
-                self.parts.judge.seed_redirects_to(done.links[0].target)
+                self.parts.judge.seed_redirects_to(done.links[0].target, lease.url)
         if done.condemns is not None and frontier.site(lease.site).failures > self._limits.retries:
             self.parts.rules.give_up(origin_of(lease.url), lease.site, done.condemns)
         if visit.hash is not None:
-            done.duplicate_body = self.parts.store.meets_body(visit.hash)
-            self.parts.judge.fetched(lease.url, lease.site, done.duplicate_body)
+            self.parts.judge.fetched(lease.url, lease.site, self.parts.store.meets_body(visit.hash))
 
     def _own_key_redirect(self, done: Concluded) -> None:
         """`/a` to `/a/` with the slash rule on: the same page, asked again at the other URL."""
@@ -317,7 +359,8 @@ class Crawl:
     def _robots(self, done: Concluded) -> None:
         parts, lease = self.parts, done.lease
         site_id = parts.rules.waiting_site(lease.origin)
-        match parts.rules.answered(lease, done.answer, lambda url: parts.frontier.discovery.site_id(site_of(url))):
+        answer = _answer_of(done)
+        match parts.rules.answered(lease, answer, lambda url: parts.frontier.discovery.site_id(site_of(url))):
             case AskAgain(lease=again, rest_s=rest_s):
                 site = parts.frontier.site(again.site)
                 parts.frontier.schedule.rest(site, rest_s, parts.clock.seconds())
@@ -345,7 +388,7 @@ class Crawl:
             parts.frontier.errand(site_of(url), lease)
 
     def _sitemap(self, done: Concluded) -> None:
-        parts, lease, answer = self.parts, done.lease, done.answer
+        parts, lease, answer = self.parts, done.lease, _answer_of(done)
         if isinstance(answer, Failure) or done.retry_s is not None:
             if done.retry_s is not None:
                 again = msgspec.structs.replace(lease, attempt=lease.attempt + 1)
@@ -356,7 +399,7 @@ class Crawl:
         if done.visit.redirect_to is not None:
             parts.sitemaps.end(lease, None, 0)
             self._queue_sitemap(done.visit.redirect_to, lease.site, lease.page)
-            done.links = ()
+            done.links = []
             return
         entries: list[tuple[str, str]] = []
         if 200 <= answer.status < 300:
@@ -377,7 +420,7 @@ class Crawl:
         parts, frontier, store = self.parts, self.parts.frontier, self.parts.store
         batch, self._batch = self._batch, []
         entries, self._sitemap_entries = self._sitemap_entries, []
-        parts.archive.flush()
+        positions = parts.crew.flush()
         with parts.database.transaction():
             frontier.settle(_settled(done) for done in batch if done.lease.purpose is Purpose.PAGE)
             packs = self._offer(batch)
@@ -395,7 +438,8 @@ class Crawl:
             store.totals["bytes"] += sum(done.visit.size_wire or 0 for done in batch)
             for bug in self._bugs:
                 store.bug(*bug)
-            store.write([done.visit for done in batch], packs, parts.archive.positions())
+            sketches = [(done.visit.id, done.sketch) for done in batch if done.sketch]
+            store.write([done.visit for done in batch], packs, positions, sketches)
             frontier.discovery.offer_again()
             for lease, refusal in frontier.refused_errands:
                 parts.sitemaps.end(lease, refusal.cause.value, 0)
@@ -407,6 +451,7 @@ class Crawl:
         frontier.committed()
         self._bugs.clear()
         self._batch_pages = self._batch_stored = 0
+        self._batch_feeds = False
         self.visits += len(batch)
         self._last_tick = parts.clock.seconds()
         for observer in self._observers:
@@ -416,16 +461,20 @@ class Crawl:
                 f"more than {self._limits.max_bugs} pages met a bug in weft; `weft status` names the folder to report"
             )
 
-    def _offer(self, batch: list[Concluded]) -> list[tuple[int, list[list[int | str]]]]:
+    def _offer(self, batch: list[Concluded]) -> list[tuple[int, list[tuple[int | str, ...]]]]:
         frontier = self.parts.frontier
         frontier.discovery.prefetch(link.target for done in batch for link in done.links)
         packs = []
+        skips = self.parts.skips
+        if skips is not None:
+            skips.begin()
         for done in batch:
             if done.lease.purpose is not Purpose.PAGE:
                 continue
             hand = frontier.hands[done.lease.page]
             done.visit.url = frontier.discovery.name(done.lease.url)
-            packed, found = frontier.discovery.offer(hand, done.visit.id, done.links, done.visit.nofollow)
+            skipped = skips is not None and skips.is_duplicate(done.visit, done.sketch)
+            packed, found = frontier.discovery.offer(hand, done.visit.id, done.links, done.visit.nofollow, skipped)
             done.visit.external_links = found.external
             if packed:
                 packs.append((done.visit.id, packed))
@@ -441,6 +490,11 @@ class Crawl:
         if folder.stop.exists():
             folder.stop.unlink(missing_ok=True)
             self.stop()
+        elif self._stop is None and self.parts.stop_file.appeared():
+            self.stopped_by = str(self.parts.stop_file.path)
+            self.stop()
+        elif self._stop is None and self.parts.wants_to_finish(self.elapsed_s):
+            self.stop(FINISHER)
         for path, urls in folder.take_added():
             self.add_seeds(urls, "weft add")
             path.unlink(missing_ok=True)
@@ -475,6 +529,8 @@ def _never() -> bool:
     return False
 
 
-def _not_parsed(answer: Fetched, _url: str) -> Parsed:
-    """robots.txt and sitemaps are read by their own parsers."""
-    return Parsed(type=(answer.header("content-type") or "").partition(";")[0].strip().lower())
+def _answer_of(done: Concluded) -> Fetched | Failure:
+    """The answer of an errand, which is read here."""
+    assert done.answer is not None
+    done_answer, done.answer = done.answer, None  # its body need not wait for the tick
+    return done_answer

@@ -7,11 +7,12 @@ import io
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from weft.errors import StoreError
+from weft.human import counted, human_bytes, human_seconds
 from weft.records import Purpose
 from weft.safe import cell, shown
 from weft.store.sql import iso_of_ms
@@ -23,52 +24,83 @@ if TYPE_CHECKING:
     from weft.conclude import Concluded
     from weft.loop import Crawl, StopReason
 
-COMMON_FIELDS = (
-    "time",
-    "purpose",
-    "url",
-    "state",
-    "status",
-    "error",
-    "type",
-    "size",
-    "response_ms",
-    "depth",
-    "attempt",
-    "links",
-)
+
+class CommonRow(NamedTuple):
+    """A line of the common log: one visit."""
+
+    time: str
+    purpose: str  # page, robots, sitemap
+    url: str
+    state: str  # C, E, or W: it will be tried again
+    status: int | None
+    error: str | None
+    type: str | None
+    size: int | None
+    response_ms: int | None
+    depth: int
+    attempt: int
+    links: int
+
+
+COMMON_FIELDS = CommonRow._fields
 ERROR_FIELDS = ("time", "purpose", "url", "error", "detail", "attempt", "tried_again")
 ROTATE_B = 50_000_000
 PLAIN_EVERY_S = 5.0
 
 
 class CsvLogs:
-    """logs/common.csv, a line for every visit, and logs/error.csv, a line for every failure (R16); both rotated."""
+    """The common log, a line for every visit, and the error log, a line for every failure (R16); both rotated.
 
-    def __init__(self, folder: Path, screen: TextIO | None = None) -> None:
-        self._common = _Csv(folder / "common.csv", COMMON_FIELDS)
-        self._errors = _Csv(folder / "error.csv", ERROR_FIELDS)
+    ``show`` names what is printed to ``screen`` too: files (nothing), screen (both), common, error.
+    """
+
+    def __init__(self, common: Path, errors: Path, screen: TextIO, show: str = "files") -> None:
+        self._common = _Csv(common, COMMON_FIELDS)
+        self._errors = _Csv(errors, ERROR_FIELDS)
         self._screen = screen
+        self._shows_common = show in ("screen", "common")
+        self._shows_errors = show in ("screen", "error")
 
     def ticked(self, visits: list[Concluded], crawl: Crawl) -> None:
         common, errors = [], []
         for done in visits:
-            visit, lease = done.visit, done.lease
-            moment, purpose = iso_of_ms(visit.started_ms), lease.purpose.name.lower()
-            state = "W" if done.retry_s is not None or done.again_at is not None else done.state
-            common.append(
-                (moment, purpose, lease.url, state, visit.status, visit.cause, visit.type, visit.size,
-                 visit.response_ms, lease.depth, lease.attempt, visit.out_links)
-            )  # fmt: skip
-            if visit.cause is not None:
-                errors.append(
-                    (moment, purpose, lease.url, visit.cause, visit.detail, lease.attempt, done.retry_s is not None)
-                )
+            row = common_row(done)
+            common.append(row)
+            if row.error is not None:
+                tried_again = done.retry_s is not None
+                errors.append((row.time, row.purpose, row.url, row.error, done.visit.detail, row.attempt, tried_again))
         self._common.write(common)
         self._errors.write(errors)
-        if self._screen is not None:
-            for row in common:
-                print(shown(" ".join("-" if value is None else str(value) for value in row)), file=self._screen)
+        if self._shows_common:
+            self._print("", common)
+        if self._shows_errors:
+            self._print("error: ", errors)
+
+    def _print(self, before: str, rows: Sequence[tuple[object, ...]]) -> None:
+        for row in rows:
+            line = " ".join("-" if value is None else str(value) for value in row)
+            print(before + shown(line), file=self._screen)
+
+
+def common_row(done: Concluded) -> CommonRow:
+    """A visit as the common log has it."""
+    visit, lease = done.visit, done.lease
+    state = "W" if done.retry_s is not None or done.again_at is not None else done.state
+    return CommonRow(
+        iso_of_ms(visit.started_ms) or "", lease.purpose.name.lower(), lease.url, state, visit.status, visit.cause,
+        visit.type, visit.size, visit.response_ms, lease.depth, lease.attempt, visit.out_links,
+    )  # fmt: skip
+
+
+class Routine:
+    """A routine of the user's own (R4): told of every visit as the common log has it."""
+
+    def __init__(self, call: Callable[[list[CommonRow]], None]) -> None:
+        self._call = call
+
+    def ticked(self, visits: list[Concluded], crawl: Crawl) -> None:
+        if visits:
+            self._call([common_row(done) for done in visits])
 
 
 class _Csv:
@@ -77,12 +109,15 @@ class _Csv:
     def __init__(self, path: Path, fields: tuple[str, ...]) -> None:
         self._path = path
         self._fields = fields
+        self._is_there = False
 
     def write(self, rows: Sequence[tuple[object, ...]]) -> None:
-        if not rows:
+        """Appends the rows; the first call makes the file, also without any."""
+        if not rows and self._is_there:
             return
         try:
             self._append(rows)
+            self._is_there = True
         except OSError as error:
             raise StoreError(f"{self._path} cannot be written: {error.strerror}") from error
 
@@ -96,6 +131,7 @@ class _Csv:
         if size_b == 0:
             writer.writerow(self._fields)
         writer.writerows([[value if type(value) is int else cell(value) for value in row] for row in rows])
+        self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.open("a", encoding="utf-8", newline="") as file:
             file.write(text.getvalue())
 
@@ -193,7 +229,7 @@ class LiveScreen:
             "waiting",
             f"{counts['waiting']:,}",
             "running",
-            str(crawl.parts.fetcher.running),
+            str(crawl.parts.crew.running),
             "hosts",
             f"{counts['hosts']:,}",
         )
@@ -232,8 +268,9 @@ def summary_line(crawl: Crawl, progress: Progress) -> str:
     eta = progress.eta_s(crawl)
     left = f", ends in about {human_seconds(eta)}" if eta is not None else ""
     return (
-        f"{human_seconds(crawl.elapsed_s)}: {totals['pages']:,} pages, {progress.pages_per_s():,.1f}/s,"
-        f" {counts['waiting']:,} waiting, {counts['hosts']:,} hosts, {counts['errors']:,} errors{causes}{left}"
+        f"{human_seconds(crawl.elapsed_s)}: {counted(totals['pages'], 'page')}, {progress.pages_per_s():,.1f}/s,"
+        f" {counts['waiting']:,} waiting, {counted(counts['hosts'], 'host')},"
+        f" {counted(counts['errors'], 'error')}{causes}{left}"
     )
 
 
@@ -242,8 +279,8 @@ def closing_words(crawl: Crawl, reason: StopReason, wait_s: float | None) -> str
     counts, totals = crawl.parts.frontier.counts, crawl.parts.store.totals
     folder = crawl.parts.folder.path
     head = (
-        f"{totals['pages']:,} pages and {totals['links']:,} links in {folder} ({human_seconds(crawl.elapsed_s)},"
-        f" {counts['errors']:,} errors, {counts['waiting']:,} waiting): "
+        f"{counted(totals['pages'], 'page')} and {counted(totals['links'], 'link')} in {folder}"
+        f" ({human_seconds(crawl.elapsed_s)}, {counted(counts['errors'], 'error')}, {counts['waiting']:,} waiting): "
     )
     match reason.name:
         case "done" if not crawl.visits:
@@ -254,27 +291,14 @@ def closing_words(crawl: Crawl, reason: StopReason, wait_s: float | None) -> str
             when = time.strftime("%H:%M", time.localtime(time.time() + (wait_s or 0.0)))
             return head + f"only sites that want rest are left; go on after {when} with: weft resume {folder}"
         case "stopped":
-            return head + f"stopped; go on with: weft resume {folder}"
+            why = f" because {crawl.stopped_by} is there" if crawl.stopped_by else ""
+            return head + f"stopped{why}; go on with: weft resume {folder}"
         case "failed":
             return head + f"no seed answered (weft why {folder} URL tells more)"
+        case "finisher":
+            return head + f"a finisher of --part ended it; go on with: weft resume {folder}"
         case name:
             return head + f"--{name} is reached; go on with: weft resume {folder} --{name} ..."
-
-
-def human_seconds(seconds: float) -> str:
-    whole = int(seconds)
-    if whole < 60:
-        return f"{seconds:.1f} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
-
-
-def human_bytes(size_b: int) -> str:
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if size_b >= factor:
-            return f"{size_b / factor:.1f} {unit}"
-    return f"{size_b} B"
 
 
 def is_terminal() -> bool:

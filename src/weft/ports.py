@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from weft.errors import Cause
-from weft.records import Lease, Verdict
+from weft.records import Failure, Lease, Verdict
+
+if TYPE_CHECKING:
+    from weft.conclude import Concluded
 
 
 class Clock:
@@ -25,6 +28,17 @@ class Clock:
         self._mono = mono
         self._start = mono()
         self._epoch_ms = max(int(now() * 1000), not_before_ms)
+
+    @classmethod
+    def going_on(cls, start_s: float, epoch_ms: int) -> Clock:
+        """The same clock in another process of this machine; ``started`` gives what it takes."""
+        clock = cls()
+        clock._start, clock._epoch_ms = start_s, epoch_ms
+        return clock
+
+    @property
+    def started(self) -> tuple[float, int]:
+        return self._start, self._epoch_ms
 
     def seconds(self) -> float:
         """Monotonic seconds, for delays and deadlines."""
@@ -48,7 +62,7 @@ class Judge(Protocol):
     def judge_url(self, url: str, site_id: int, parent: Parent | None) -> Verdict:
         """For a URL that is new: asked once for each."""
 
-    def judge_link(self, kind: int, rel: str, nofollow: bool, depth: int, hops: int) -> Verdict:
+    def judge_link(self, kind: int, rel: str, nofollow: bool, depth: int, hops: int, target: str) -> Verdict:
         """For one link: may it bring its target in?"""
 
     def is_suspect(self, site_id: int) -> bool:
@@ -86,3 +100,58 @@ class Gate(Protocol):
     """robots.txt: stands between the queue and the lease, so that nobody can forget it."""
 
     def check(self, url: str, site_id: int) -> Pass | Ask | Hold | Refuse: ...
+
+
+class Crew(Protocol):
+    """Those who ask, read and archive, in this process or in others. Each lease started comes back exactly once."""
+
+    def on_finished(self, wake: Callable[[], None]) -> None:
+        """``wake`` is called when ``next`` has something to give."""
+
+    @property
+    def running(self) -> int:
+        """How many leases are under way."""
+
+    @property
+    def has_finished(self) -> bool:
+        """Whether ``next`` has something to give."""
+
+    def free(self, workers: int) -> int:
+        """How many more leases may be started, were so many allowed at once."""
+
+    def start(self, lease: Lease, addresses: Sequence[str], gap_s: float) -> None:
+        """Begins one request, at addresses that may be connected to, of a site whose requests are so far apart."""
+
+    def room_ahead(self) -> Iterable[tuple[int, int, int]]:
+        """Where leases taken ahead are wanted: at which place, of which site, how many at most."""
+
+    def start_ahead(self, place: int, lease: Lease, addresses: Sequence[str]) -> None:
+        """Begins a request as soon as one of the same site ends there, whose ``heir`` it then is."""
+
+    def fail(self, lease: Lease, failure: Failure) -> None:
+        """Ends a lease that could not even be started; it comes back like the others."""
+
+    def next(self) -> Concluded | None:
+        """A lease that ended; None where none has."""
+
+    @property
+    def has_rest(self) -> bool:
+        """Whether what ``next`` gave last belongs together with what it gives next: no tick may come in between."""
+
+    def brought_back(self) -> list[tuple[Lease, bool]]:
+        """Leases that no answer will end, because those who had them are gone; and whether they were asked."""
+
+    def recall(self) -> None:
+        """Has all leases brought back that were taken ahead."""
+
+    async def cancel_all(self) -> list[tuple[Lease, bool]]:
+        """Ends everything at once; these leases will not come back. What had ended before is still to be taken."""
+
+    def flush(self) -> Mapping[str, tuple[int, bool]]:
+        """The WARC files, how many bytes of each are on disk, and whether it is closed: at least all that came back."""
+
+    def pids(self) -> list[int]:
+        """The processes beside this one."""
+
+    async def close(self) -> Mapping[str, tuple[int, bool]]:
+        """Closes the archive; its files, as ``flush`` gives them."""

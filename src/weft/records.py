@@ -70,7 +70,7 @@ class Link(NamedTuple):
     fragment: str = ""
 
 
-class Lease(msgspec.Struct, frozen=True, gc=False):
+class Lease(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """The right, and the duty, to ask one URL now. It ends in exactly one ``Visit``."""
 
     page: int  # page id; for errands the id of the sitemap row or 0
@@ -85,7 +85,7 @@ class Lease(msgspec.Struct, frozen=True, gc=False):
     last_modified: str = ""
 
 
-class Fetched(msgspec.Struct, frozen=True, gc=False):
+class Fetched(msgspec.Struct, frozen=True, gc=False, tag=True):
     """An answer, of any status."""
 
     status: int
@@ -107,11 +107,15 @@ class Fetched(msgspec.Struct, frozen=True, gc=False):
                 return value
         return None
 
+    def first_values(self) -> dict[str, str]:
+        """The first value of every header, for who asks for several."""
+        return dict(reversed(self.headers))
+
     def header_values(self, name: str) -> list[str]:
         return [value for key, value in self.headers if key == name]
 
 
-class Failure(msgspec.Struct, frozen=True, gc=False):
+class Failure(msgspec.Struct, frozen=True, gc=False, tag=True):
     """No answer, and why. What the web does wrong is data."""
 
     cause: Cause
@@ -137,6 +141,7 @@ class Parsed(msgspec.Struct, frozen=True, gc=False):
     links: list[Link] = []
     links_cut: bool = False  # more links than the bound; the first ones are kept
     problem: str = ""  # what the parser gave up on
+    sketch: bytes = b""  # of its text, where near-duplicates are looked for
 
 
 class Verdict(msgspec.Struct, frozen=True, gc=False):
@@ -153,7 +158,7 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
 ADMITTED = Verdict()
 
 
-class Visit(msgspec.Struct, gc=False):
+class Visit(msgspec.Struct, gc=False, array_like=True):
     """One attempt, whatever happened: a row of the table ``visit``, its fields in the order of the columns."""
 
     id: int

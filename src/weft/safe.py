@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-import re
+from typing import TYPE_CHECKING
 
-_UNSAFE = "\\x00-\\x1f\\x7f-\\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
+from weft.lazy import regex
+
+if TYPE_CHECKING:
+    import re
+
+_STEERING = "\\x7f-\\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff"
+_UNSAFE = f"\\x00-\\x1f{_STEERING}\ud800-\udfff"
 """Control characters, ends of lines, marks and overrides of direction, halves of characters.
 
 Other characters that are not seen are left alone: Persian and many signs are not written without joiners."""
 
-_IN_A_LINE = re.compile(f"[{_UNSAFE}]")
-_IN_A_TEXT = re.compile(f"(?![\t\n])[{_UNSAFE}]")
+_IN_A_LINE = regex(f"[{_UNSAFE}]")
+_IN_JSON = regex(f"[{_STEERING}]")  # JSON itself escapes the other control characters
+_IN_A_TEXT = regex(f"(?![\t\n])[{_UNSAFE}]")
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the wide forms count in some languages
+
+
+_IN_XML = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;", "\ufffe": "\ufffd", "\uffff": "\ufffd"}
+)
 
 
 def shown(text: str) -> str:
@@ -37,6 +49,18 @@ def cell(value: object) -> object:
     if not (value.isascii() and value.isprintable()):
         value = _IN_A_LINE.sub(_escape, value)
     return "'" + value if value.startswith(_FORMULA) else value
+
+
+def in_json(encoded: bytes) -> bytes:
+    """JSON that reads back the same and steers no terminal: what could is written as an escape."""
+    if encoded.isascii() and b"\x7f" not in encoded:
+        return encoded
+    return _IN_JSON.sub(_escape, encoded.decode("utf-8")).encode("utf-8")
+
+
+def in_xml(text: str) -> str:
+    """Text for an attribute or the content of an element: no markup, nothing that XML forbids or that turns lines."""
+    return shown(text).translate(_IN_XML)
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -1,7 +1,8 @@
 """Start addresses: URLs, hosts, and files of them.
 
 The rule (DESIGN section 6): with ``://`` it is a URL; a regular file is a list, a line each; anything else is a host,
-asked by https and then by http, even if a folder has that name.
+asked by https and then by http, even if a folder has that name. A file that begins like a list of sites (R1,
+``weft.hosts``) is one: each line is then a site with its own settings, and a wrong line is an error.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from weft.errors import SpecError
+from weft.hosts import HostLine, can_be_resolved, host_lines, looks_like_one, meaning_of
+from weft.lazy import regex
 from weft.url import host_of, parse
 
 MAX_LINE_B = 16_384
@@ -29,8 +32,7 @@ LIST_SUFFIXES = frozenset(
 )
 """No host ends like this: a name that does and is no file is a list that is missing."""
 
-_COMMENT = re.compile(r"(?:^|\s)#.*")
-_OUTSIDE_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_OUTSIDE_TEXT = regex(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 class Seed(NamedTuple):
@@ -116,17 +118,9 @@ def _checked_url(text: str) -> str:
         raise ValueError("is not a web address: only http and https can be crawled")
     if "@" in url.split("/", 3)[2]:
         raise ValueError("has credentials in it: give them with --auth instead")
-    if not _can_be_resolved(host_of(url)):
+    if not can_be_resolved(host_of(url)):
         raise ValueError("has no host in it that can exist")
     return url
-
-
-def _can_be_resolved(host: str) -> bool:
-    """Whether the host is an address or a name that DNS can carry; browsers' rules let more pass (``;``)."""
-    if host.startswith("["):
-        return True
-    labels = host.removesuffix(".").split(".")
-    return len(host) <= 254 and all(re.fullmatch(r"[0-9a-z_-]{0,63}", label) for label in labels)
 
 
 def _url_of_host(scheme: str, text: str) -> str:
@@ -137,15 +131,31 @@ def _url_of_host(scheme: str, text: str) -> str:
     if not first or re.search(r"[\s\\?#@;,=<>\"'|]", first):
         raise ValueError("is neither a URL, nor a host, nor a file")
     url = parse(f"{scheme}://{first}{slash}{path}")
-    if url is None or not _can_be_resolved(host_of(url)):
+    if url is None or not can_be_resolved(host_of(url)):
         raise ValueError("is neither a URL, nor a host, nor a file")
     return url
 
 
 def _seeds_of_file(path: Path, warn: Callable[[str], None]) -> list[Seed]:
+    hosts = hosts_of_file(path)
+    if hosts:
+        return list({host.url: Seed(host.url, None, str(path), host.number) for host in hosts}.values())
     try:
         with path.open("rb") as stream:
             return _seeds_of_lines(path, _lines(path, stream), warn)
+    except OSError as error:
+        raise SpecError(f"cannot read the seeds file {path}: {error.strerror or error}") from None
+
+
+def hosts_of_file(path: Path, *, wanted: bool = False) -> list[HostLine]:
+    """The sites of a list of sites; none of a list of URLs, unless a list of sites is ``wanted``."""
+    try:
+        with path.open("rb") as stream:
+            first = next((text for _, line in _lines(path, stream) if (text := meaning_of(line))), "")
+            if not wanted and not looks_like_one(first):
+                return []
+            stream.seek(0)
+            return list(host_lines(path, _lines(path, stream)))
     except OSError as error:
         raise SpecError(f"cannot read the seeds file {path}: {error.strerror or error}") from None
 
@@ -154,7 +164,7 @@ def _seeds_of_lines(path: Path, lines: Iterator[tuple[int, str]], warn: Callable
     seeds: dict[str, Seed] = {}
     bad = 0
     for number, line in lines:
-        text = _COMMENT.sub("", line).strip()
+        text = meaning_of(line)
         if not text:
             continue
         try:

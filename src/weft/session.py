@@ -12,18 +12,21 @@ from pathlib import Path
 
 import msgspec
 
-from weft.assemble import Parts, open_crawl, run_crawl
+from weft.assemble import Parts, make_nursery, open_crawl, run_crawl
 from weft.db import explain, open_writer
 from weft.errors import FolderError, SpecError, StoreError
+from weft.fetch.http.bounds import make_room_for_files
 from weft.folder import Folder
 from weft.loop import Crawl, Observer, StopReason
 from weft.options import differences, read_spec, seeds_differ, write_spec
+from weft.own import check_parts
 from weft.ports import Clock
 from weft.seeds import Seed, default_folder, read_seeds
 from weft.spec import CrawlSpec
 from weft.store.schema import MIGRATIONS
 
 Warn = Callable[[str], None]
+_SEEDS_COMPARED = 10_000
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
@@ -41,6 +44,7 @@ def plan_crawl(spec: CrawlSpec, output: str | None, *, fresh: bool, warn: Warn) 
     """A new crawl, or an old one gone on with where the specification agrees; ``SpecError`` says what differs."""
     seeds = read_seeds(spec.seeds, warn) if spec.seeds else []
     folder = Folder(Path(output or default_folder(seeds[0])))
+    check_parts(spec.own.parts, folder.path)
     if folder.exists and fresh:
         with folder.lock():
             aside = folder.set_aside()
@@ -54,6 +58,7 @@ def plan_crawl(spec: CrawlSpec, output: str | None, *, fresh: bool, warn: Warn) 
 
 def plan_resume(spec: CrawlSpec, folder: Folder, warn: Warn) -> Plan:
     """The crawl of a folder with the limits given now."""
+    check_parts(spec.own.parts, folder.path)
     _make_ready(folder)
     old = read_spec(folder.spec)
     seeds = [] if folder.db.is_file() and _is_seeded(folder) else read_seeds(spec.seeds, warn)
@@ -73,6 +78,8 @@ def _go_on(spec: CrawlSpec, folder: Folder, seeds: Sequence[Seed]) -> Plan:
     differing = [str(difference) for difference in differences(old, spec)]
     if seeds_differ(old, spec):
         differing.append("the seeds are others (weft add gives a crawl more URLs)")
+    elif (new := _unknown_seed(folder, seeds)) is not None:
+        differing.append(f"{new.url} is no seed of it (weft add gives a crawl more URLs)")
     if differing:
         raise SpecError(
             f"{folder.path} holds a crawl with another specification: {'; '.join(differing)}."
@@ -85,8 +92,19 @@ def _go_on(spec: CrawlSpec, folder: Folder, seeds: Sequence[Seed]) -> Plan:
     return Plan(spec, folder, seeds, limits_changed=_limits_changed(old, spec))
 
 
+def _unknown_seed(folder: Folder, seeds: Sequence[Seed]) -> Seed | None:
+    """A seed that the crawl has never heard of: a line that was added to a list since it began."""
+    if not seeds or not folder.db.is_file() or not _is_seeded(folder):
+        return None
+    from weft.derive.read import StoredCrawl
+
+    with StoredCrawl(folder.path) as crawl:
+        return next((seed for seed in seeds[:_SEEDS_COMPARED] if crawl.find(seed.url) is None), None)
+
+
 def _limits_changed(old: CrawlSpec, new: CrawlSpec) -> bool:
-    return old.limits != new.limits or old.scope != new.scope
+    before, now = ((spec.limits, spec.scope, spec.politeness.sites) for spec in (old, new))
+    return before != now
 
 
 def _is_seeded(folder: Folder) -> bool:
@@ -109,7 +127,7 @@ def run_plan(plan: Plan, observers: list[Observer], began: Callable[[Crawl], Non
 
     async def main() -> StopReason:
         async with open_crawl(
-            plan.spec, plan.folder, plan.seeds, observers, limits_changed=plan.limits_changed
+            plan.spec, plan.folder, plan.seeds, observers, limits_changed=plan.limits_changed, nursery=nursery
         ) as crawl:
             loop = asyncio.get_running_loop()
             for name in _SIGNALS:
@@ -122,13 +140,18 @@ def run_plan(plan: Plan, observers: list[Observer], began: Callable[[Crawl], Non
                 began(crawl)
             return await run_crawl(crawl)
 
+    make_room_for_files(raise_limit=True)
     # what is loaded now stays; pages make no cycles worth looking for every few hundred objects
     gc.freeze()
     gc.set_threshold(100_000, 20, 100)
+    nursery = make_nursery(plan.spec)  # before there is a lock, a socket or a thread that it could inherit
     try:
         return asyncio.run(main())
     except sqlite3.Error as error:  # read between the ticks, where no transaction explains it
         raise StoreError(explain(error, plan.folder.db)) from error
+    finally:
+        if nursery is not None:
+            nursery.close()
 
 
 def add_to_stopped(folder: Folder, seeds: Sequence[Seed]) -> int:
@@ -148,17 +171,13 @@ def _add_to_stopped(folder: Folder, seeds: Sequence[Seed]) -> int:
         spec, network=msgspec.structs.replace(spec.network, cookies=None, ca=None, cert=None)
     )
     with folder.lock(), ExitStack() as stack:
-        mark = folder.parsing.read_bytes() if folder.parsing.is_file() else None
         database = open_writer(folder.db, MIGRATIONS)
         stack.callback(database.close)
-        if mark is not None:  # the page that ended the last run is still to be known at the resume
-            stack.callback(folder.parsing.write_bytes, mark)
         known = database.connection.execute(
             "SELECT u.text FROM seed s JOIN url u ON u.id = s.page ORDER BY s.id"
         ).fetchall()
         last = database.connection.execute("SELECT value FROM meta WHERE name = 'last_tick_ms'").fetchone()
         parts = Parts(spec, folder, database, Clock(int(last[0]) if last is not None else 0), [row[0] for row in known])
-        stack.callback(parts.close)
         return _admit_added(parts, seeds)
 
 

@@ -7,6 +7,12 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+OWN_RESULT = "auto"
+"""Stands for the folder ``result`` in the crawl's own folder."""
+
+NO_BOUND = -1
+"""Stands in a site's own settings for: no bound, whatever holds for the others."""
+
 FOLLOWED_KINDS = ("a", "area", "frame", "iframe", "refresh", "onclick", "redirect", "sitemap")
 
 
@@ -49,12 +55,23 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     max_rate_b: int | None = None
     grace_s: float = 5.0
     wait: bool = False
+    stop_file: str | None = None  # R5
+
+
+class SitePace(msgspec.Struct, frozen=True, kw_only=True):
+    """What one site (host and port) has of its own (R1); None: as for all the others."""
+
+    site: str
+    per_host: int | None = None
+    delay_s: float | None = None
+    max_depth: int | None = None  # NO_BOUND: as deep as it goes
 
 
 class Politeness(msgspec.Struct, frozen=True, kw_only=True):
     """How gently sites are asked."""
 
     workers: int = 64
+    processes: int | None = None  # None: as many as pay
     delay_s: float = 0.5
     per_host: int = 1
     per_ip: int | None = None  # None: 16 for public addresses, unbounded for private ones
@@ -62,7 +79,9 @@ class Politeness(msgspec.Struct, frozen=True, kw_only=True):
     max_crawl_delay_s: float = 30.0
     max_wait_s: float = 60.0
     ignore_robots: bool = False
+    pace: str = "fixed"  # fixed, auto
     order: str = "bfs"
+    sites: tuple[SitePace, ...] = ()
 
 
 class Traps(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +116,7 @@ class Traps(msgspec.Struct, frozen=True, kw_only=True):
     ] = 500
     duplicates_only: Annotated[
         int, Meta(description="at most N bodies already seen in a row below one path, else DUPLICATES_ONLY")
-    ] = 50
+    ] = 200
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,11 +150,36 @@ class Urls(msgspec.Struct, frozen=True, kw_only=True):
     drop_query: bool = False
 
 
+class Duplicates(msgspec.Struct, frozen=True, kw_only=True):
+    """Which pages are the same (E18, R13, G7)."""
+
+    near: float | None = None  # how alike the texts of near-duplicates are, 0 to 1; None: not looked for
+    minhash: str = "fast"  # fast, classic
+    similarity: str = "jaccard"  # jaccard: of all shingles; signature: G7's, of the 250 numbers of classic
+    skip: str = "no"  # whose links are not followed: no, exact, near
+
+    @property
+    def sketch(self) -> str:
+        """The kind of sketches that are kept: signatures are those of the classic functions."""
+        return "classic" if self.similarity == "signature" else self.minhash
+
+
 class Keep(msgspec.Struct, frozen=True, kw_only=True):
     """What is stored."""
 
     archive: bool = True
     warc_file_b: int = 1_000_000_000
+    graphs: str | None = None  # a folder, or OWN_RESULT: a graph of each site at the end of every run (R3, R6)
+    graph_duplicates: bool = False  # R13: duplicates are nodes of those graphs too, without edges
+    graph_summary: bool = False
+    common_log: str | None = None  # None: logs/ of the crawl's folder (R16)
+    error_log: str | None = None
+
+
+class Own(msgspec.Struct, frozen=True, kw_only=True):
+    """Parts of the user's own (R4)."""
+
+    parts: tuple[str, ...] = ()  # ROLE=MODULE:NAME, ROLE=/path/to/file.py:NAME
 
 
 class CrawlSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,4 +195,49 @@ class CrawlSpec(msgspec.Struct, frozen=True, kw_only=True):
     identity: Identity = Identity()
     network: Network = Network()
     urls: Urls = Urls()
+    duplicates: Duplicates = Duplicates()
     keep: Keep = Keep()
+    own: Own = Own()
+
+
+class Paces:
+    """What holds for each site: its own word where it has one, else everybody's.
+
+    A site that a seed redirects to (``example.org`` to ``www.example.org``) takes over the seed's.
+    """
+
+    def __init__(self, spec: CrawlSpec) -> None:
+        self._own = {rule.site: rule for rule in spec.politeness.sites}
+        self._per_host = spec.politeness.per_host
+        self._delay_s = spec.politeness.delay_s
+        self._max_depth = spec.scope.max_depth
+        self.has_depths = any(rule.max_depth is not None for rule in spec.politeness.sites)
+
+    def has(self, site: str) -> bool:
+        """Whether the site has something of its own."""
+        return site in self._own
+
+    def take_over(self, site: str, source: str) -> None:
+        """From now on ``site`` is treated as ``source`` is."""
+        self._own[site] = self._own[source]
+
+    def per_host(self, site: str) -> int:
+        """Requests at once."""
+        own = self._own.get(site)
+        return self._per_host if own is None or own.per_host is None else own.per_host
+
+    def delay_s(self, site: str) -> float:
+        """Seconds between two requests, start to start."""
+        own = self._own.get(site)
+        return self._delay_s if own is None or own.delay_s is None else own.delay_s
+
+    def max_depth(self, site: str) -> int | None:
+        """How many links away from a seed; None: no bound."""
+        own = self._own.get(site)
+        if own is None or own.max_depth is None:
+            return self._max_depth
+        return None if own.max_depth == NO_BOUND else own.max_depth
+
+    def depths(self) -> dict[str, int | None]:
+        """The sites that have a bound of their own, and that bound."""
+        return {site: self.max_depth(site) for site, own in self._own.items() if own.max_depth is not None}

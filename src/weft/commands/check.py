@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import sys
-import time
-from types import TracebackType
 
-import msgspec
-
+from weft.commands.machine import print_json
+from weft.commands.progress import Shown
 from weft.derive.check import Report, check_folder
 from weft.derive.read import StoredCrawl
-from weft.observe import human_bytes
+from weft.human import human_bytes
 from weft.safe import shown
-
-_PLAIN_EVERY_S = 5.0
 
 
 def run(args: argparse.Namespace) -> int:
-    with StoredCrawl(args.folder) as crawl, _Shown() as progress:
+    with StoredCrawl(args.folder) as crawl, Shown("checking") as progress:
         report = check_folder(crawl, progress)
     if args.json:
-        print(msgspec.json.encode(report).decode())
+        print_json(report)
     else:
         _tell(report)
     return 0 if report.consistent else 1
@@ -45,36 +40,3 @@ def _tell(report: Report) -> None:
         print(shown(f"{report.folder} is consistent: {looked_at}"))
     else:
         print(shown(f"{report.folder} is NOT consistent: {sum(report.counts.values()):,} problems in {looked_at}"))
-
-
-class _Shown:
-    """Progress on stderr: a line that rich rewrites on a terminal, else a plain line every few seconds."""
-
-    def __init__(self) -> None:
-        self._terminal = sys.stderr is not None and sys.stderr.isatty()
-        self._last = time.monotonic()
-
-    def __enter__(self) -> _Shown:
-        if self._terminal:
-            from rich.console import Console
-
-            self._status = Console(stderr=True).status("checking")
-            self._status.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._terminal:
-            self._status.stop()
-
-    def __call__(self, what: str, done: int, total: int) -> None:
-        share = f" {done / total:.0%}" if total else ""
-        text = f"checking {what}{share}"
-        if self._terminal:
-            from rich.text import Text
-
-            self._status.update(Text(shown(text)))
-        elif time.monotonic() - self._last >= _PLAIN_EVERY_S:
-            self._last = time.monotonic()
-            print(shown(text), file=sys.stderr, flush=True)

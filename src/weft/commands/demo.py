@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-import msgspec
-
+from weft.commands.machine import print_json
 from weft.demo.run import Facts, run_demo
+from weft.human import counted, human_bytes
 from weft.loop import DONE, Observer
-from weft.observe import CsvLogs, LiveScreen, human_bytes, is_terminal
+from weft.observe import CsvLogs, LiveScreen, is_terminal
 from weft.safe import shown
 
 _WIDTH = 10
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     quiet = args.quiet or args.json
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: the made-up web is closed on the way out
     with ExitStack() as stack:
-        observers: list[Observer] = [CsvLogs(folder / "logs")]
+        observers: list[Observer] = [CsvLogs(folder / "logs" / "common.csv", folder / "logs" / "error.csv", sys.stderr)]
         if not quiet:
             _say("a made-up web on this machine is crawled; nothing outside of it is asked")
             if is_terminal():
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
                 observers.append(stack.enter_context(LiveScreen(Console(stderr=True))))
         reason, facts = run_demo(folder, observers, _ignore if quiet else _say)
     if args.json:
-        print(msgspec.json.encode(facts).decode())
+        print_json(facts)
     elif not quiet:
         print("\n".join(_styled(line) for line in lines_of(facts)))
     if reason != DONE:
@@ -59,9 +59,8 @@ def _ignore(_message: str) -> None:
 
 def lines_of(facts: Facts) -> Iterator[str]:
     """The summary for a person: what was done, a line each, and what to try next."""
-    yield _told(
-        "crawled", f"{facts.pages:,} pages and {facts.links:,} links of {facts.hosts} hosts in {facts.elapsed_s} s"
-    )
+    found = f"{counted(facts.pages, 'page')} and {counted(facts.links, 'link')} of {counted(facts.hosts, 'host')}"
+    yield _told("crawled", f"{found} in {facts.elapsed_s} s")
     yield _told("survived", _survived(facts))
     yield _told("complete", _complete(facts))
     yield _told("answers", _counted(facts.statuses))
@@ -102,6 +101,8 @@ def _complete(facts: Facts) -> str:
 def _next_commands(facts: Facts) -> Iterator[str]:
     folder = shlex.quote(facts.folder)
     yield f"weft pages {folder}"
+    yield f"weft stats {folder} --html report.html"
+    yield f"weft graph {folder} --to web.gexf"
     if facts.why_url is not None:
         yield f"weft why {folder} {shlex.quote(facts.why_url)}"
     yield f"sqlite3 {folder}/crawl.db 'SELECT status, count(*) FROM document GROUP BY status'"

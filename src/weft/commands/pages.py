@@ -23,5 +23,12 @@ COLUMNS = (
 def run(args: argparse.Namespace) -> int:
     with StoredCrawl(args.folder) as crawl:
         rows = crawl.pages(everything=args.all)
-        write_rows(rows, Page, COLUMNS, asked=args.format, file=args.to_file, folder=crawl.folder)
+        if args.with_measures:
+            from weft.derive.graph.kept import MeasuredPage, measured_pages, require_measures
+
+            require_measures(crawl)
+            measured = measured_pages(crawl, rows)
+            write_rows(measured, MeasuredPage, COLUMNS, asked=args.format, file=args.to_file, folder=crawl.folder)
+        else:
+            write_rows(rows, Page, COLUMNS, asked=args.format, file=args.to_file, folder=crawl.folder)
     return 0

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import msgspec
 
 from weft.cli import options_given, warn
+from weft.commands.machine import print_json
 from weft.errors import Cause, SpecError
 from weft.fetch.http import Fetcher
 from weft.fetch.location import location_of
@@ -62,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     spec = crawl_order([seed.url], options_given(args), warn=warn).spec
     report = asyncio.run(_report(spec, seed))
     if args.json:
-        print(msgspec.json.encode(report).decode())
+        print_json(report)
     else:
         print("\n".join(shown(line) for line in _told(report)))
     return 1 if report.error is not None and report.status is None else 0

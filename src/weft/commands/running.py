@@ -1,34 +1,69 @@
-"""What `weft crawl` and `weft resume` show while they run, and say at their end."""
+"""What `weft crawl` and `weft resume` show while they run, say at their end, and leave behind."""
 
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from pathlib import Path
 
-from weft.loop import Crawl, Observer
+from weft.commands.progress import Shown
+from weft.errors import WeftError
+from weft.human import counted
+from weft.loop import Crawl, Observer, StopReason
 from weft.observe import CsvLogs, LiveScreen, PlainLines, closing_words, is_terminal
+from weft.results import result_folder, silent, write_results
+from weft.safe import shown
 from weft.session import Plan, run_plan
 
 
 def run_shown(plan: Plan, *, quiet: bool, log: str) -> int:
-    """The exit code of a run, with its display, its logs and its closing words."""
-    screen_log = log == "screen"
-    observers: list[Observer] = [CsvLogs(plan.folder.logs, sys.stderr if screen_log else None)]
-    running: list[Crawl] = []
-    with ExitStack() as stack:
-        if not quiet:
-            _say_what_is_unusual(plan)
-            if is_terminal() and not screen_log:
-                from rich.console import Console
+    """The exit code of a run, with its display, its logs, its closing words and its results.
 
-                observers.append(stack.enter_context(LiveScreen(Console(stderr=True))))
-            elif not screen_log:
-                observers.append(PlainLines(sys.stderr))
-        reason = run_plan(plan, observers, running.append)
+    The results are written however the run ends (R6); a fault of the crawl's own is told after that.
+    """
+    running: list[Crawl] = []
+    try:
+        reason = _displayed(plan, running, quiet=quiet, log=log)
+    except WeftError:
+        if running:
+            with suppress(WeftError):
+                _unload(plan, quiet=quiet)
+        raise
     crawl = running[0]
     if not quiet or reason.exit_code == 1:
         print(f"weft: {closing_words(crawl, reason, crawl.parts.frontier.wait_s())}", file=sys.stderr)
+    _unload(plan, quiet=quiet)
     return reason.exit_code
+
+
+def _displayed(plan: Plan, running: list[Crawl], *, quiet: bool, log: str) -> StopReason:
+    """Why the run ended."""
+    keep, logs = plan.spec.keep, plan.folder.logs
+    common, errors = Path(keep.common_log or logs / "common.csv"), Path(keep.error_log or logs / "error.csv")
+    observers: list[Observer] = [CsvLogs(common, errors, sys.stderr, log)]
+    with ExitStack() as stack:
+        if not quiet:
+            _say_what_is_unusual(plan)
+            if is_terminal() and log == "files":
+                from rich.console import Console
+
+                observers.append(stack.enter_context(LiveScreen(Console(stderr=True))))
+            elif log == "files":
+                observers.append(PlainLines(sys.stderr))
+        return run_plan(plan, observers, running.append)
+
+
+def _unload(plan: Plan, *, quiet: bool) -> None:
+    with Shown("the graphs of the sites:") as progress:
+        results = write_results(plan.spec, plan.folder, silent if quiet else progress)
+    if quiet:
+        return
+    for one in results if plan.spec.keep.graph_summary else ():
+        numbers = (counted(one.pages, "page"), counted(one.links, "link"), f"{one.external:,} to other sites")
+        print(f"weft: {shown(one.site)}: {', '.join(numbers)}", file=sys.stderr)
+    target = result_folder(plan.spec, plan.folder)
+    if target is not None:
+        print(f"weft: the graph of {counted(len(results), 'site')} is in {shown(str(target))}", file=sys.stderr)
 
 
 def _say_what_is_unusual(plan: Plan) -> None:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import argparse
 
-import msgspec
-
+from weft.commands.machine import print_json
 from weft.derive.read import StoredCrawl
-from weft.observe import human_bytes, human_seconds
+from weft.human import human_bytes, human_seconds
 
 
 def run(args: argparse.Namespace) -> int:
     with StoredCrawl(args.folder) as crawl:
         status = crawl.status()
     if args.json:
-        print(msgspec.json.encode(status).decode())
+        print_json(status)
         return 0
     why = f" ({status.stop_reason})" if status.stop_reason and status.stop_reason != status.state else ""
     pace = f"{human_seconds(status.elapsed_s)} at {status.pages_per_s:,.1f} pages a second"

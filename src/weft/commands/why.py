@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-import msgspec
-
+from weft.commands.machine import print_json
 from weft.derive.read import StoredCrawl
 from weft.derive.why import Attempt, Found, RobotsSays, Story, story_of
 from weft.safe import shown
@@ -18,7 +17,7 @@ def run(args: argparse.Namespace) -> int:
     with StoredCrawl(args.folder) as crawl:
         story = story_of(crawl, args.url)
     if args.json:
-        print(msgspec.json.encode(story).decode())
+        print_json(story)
     else:
         print("\n".join(shown(line) for line in lines_of(story)))
     return 0

@@ -51,6 +51,12 @@ def answer_of(crawl: StoredCrawl, page: int) -> Answer | None:
     return None if row is None else _answer(row)
 
 
+def answer_of_visit(crawl: StoredCrawl, visit: int) -> Answer | None:
+    """The answer of one visit; None where there is no such visit."""
+    row = crawl.connection.execute(f"{_ANSWER} WHERE v.id = ?", (visit,)).fetchone()
+    return None if row is None else _answer(row)
+
+
 def original_of(crawl: StoredCrawl, answer: Answer) -> Answer:
     """The answer whose record holds the payload: the same one, or for a revisit record the one it names by digest."""
     if not answer.revisit:

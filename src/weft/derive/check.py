@@ -19,6 +19,7 @@ from isal import isal_zlib
 
 from weft.derive.read import PackedLink, StoredCrawl
 from weft.errors import FolderError, Reason, SpecError
+from weft.frontier.runs import ids_of, look_up
 from weft.records import LinkKind, Purpose
 from weft.store.cdxj import REVISIT_MIME, UNKNOWN_MIME, CdxRow, cdxj_line
 from weft.store.warc import Record, payload_digest, read_record
@@ -149,19 +150,29 @@ class _Check:
         return found == ["ok"]
 
     def _urls(self) -> None:
-        """Every URL is found by its hash: else it could be fetched a second time, and `weft why` would not know it."""
+        """Every URL is found by its hash: else it could be fetched a second time, and `weft why` would not know it.
+
+        What is newer than the runs of the seen-set is found without them.
+        """
         self._report.urls = total = self._count("SELECT count(*) FROM url")
-        find = "SELECT url FROM seen WHERE hash = ?"
-        query = "SELECT id, text FROM url WHERE id > :after ORDER BY id LIMIT :most"
-        for number, text in self._rows("URLs", query, total):
-            row = self._db.execute(find, (self._crawl.hash_of(str(text)),)).fetchone()
-            if row is None:
+        if not self._crawl.has_runs:
+            return
+        upto, after = self._count("SELECT max(upto) FROM seen_run"), 0
+        query = "SELECT id, text FROM url WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"
+        while rows := self._db.execute(query, (after, upto, _CHUNK)).fetchall():
+            self._progress("URLs", after, total)
+            after = rows[-1][0]
+            left = {self._crawl.fingerprint_of(text): (number, text) for number, text in rows}
+            for (run,) in self._db.execute("SELECT id FROM seen_run ORDER BY entries DESC").fetchall():
+                for found in look_up(self._db, run, left):
+                    del left[found]
+            for number, text in left.values():
                 self._problem("URL_NOT_FINDABLE", f"URL {number}, {text}: not in the seen-set")
-        self._some(
-            "URL_NOT_FINDABLE",
-            _SEEN_WITHOUT_URL,
-            "the seen-set names URL {0}, which does not exist",
-        )
+        for _, chunk, ids in self._rows("the seen-set", _SEEN, 0):
+            assert isinstance(chunk, bytes) and isinstance(ids, bytes)
+            named = msgspec.json.encode(ids_of(chunk, ids)).decode()
+            for (number,) in self._db.execute(_SEEN_WITHOUT_URL, (named,)):
+                self._problem("URL_NOT_FINDABLE", f"the seen-set names URL {number}, which does not exist")
 
     def _pages(self) -> None:
         """Every page has its URL, its site and one state; an answered one has its visit."""
@@ -404,7 +415,8 @@ FROM page p LEFT JOIN url o ON o.id = p.id LEFT JOIN url u ON u.id = p.url LEFT 
      LEFT JOIN visit v ON v.id = p.visit
 WHERE p.id > :after ORDER BY p.id LIMIT :most
 """
-_SEEN_WITHOUT_URL = "SELECT s.url FROM seen s LEFT JOIN url u ON u.id = s.url WHERE u.id IS NULL LIMIT 1000"
+_SEEN = "SELECT id, fingerprints, ids FROM seen WHERE id > :after ORDER BY id LIMIT :most / 50"
+_SEEN_WITHOUT_URL = "SELECT j.value FROM json_each(?) j LEFT JOIN url u ON u.id = j.value WHERE u.id IS NULL"
 _URL_WITHOUT_PAGE = """
 SELECT u.id, u.text FROM url u LEFT JOIN page p ON p.id = coalesce(u.page, u.id)
 WHERE u.page IS NOT 0 AND p.id IS NULL LIMIT 1000

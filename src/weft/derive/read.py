@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -24,12 +24,14 @@ from weft.store.schema import VERSION
 from weft.store.sql import iso_of_ms
 from weft.url import DEFAULT_RULES, Normalizer, parse, site_of
 
+if TYPE_CHECKING:
+    from weft.derive.duplicates.verdicts import Verdict
+
 _CHUNK = 1_000
 _PACKS_AT_ONCE = 200
-_REPRESENTATIVES = 100_000
 _NAMES_KEPT = 100_000
 _KINDS = {kind.value: kind.label for kind in LinkKind}
-_HASH = 23  # where the hash of the body stands in a row of _PAGES
+_SIZE, _HASH, _DIGEST = 21, 23, 36  # where facts of the body stand in a row of _PAGES
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
@@ -156,9 +158,10 @@ class StoredCrawl:
         self._db = open_reader(self.folder.db, VERSION)
         try:
             begun = self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'page'").fetchone()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             self.close()
-            raise FolderError(explain(error, self.folder.db)) from error
+            said = explain(error, self.folder.db) if isinstance(error, sqlite3.Error) else f"it is damaged ({error})"
+            raise FolderError(said) from error
         if begun is None:
             self.close()
             raise FolderError(self._not_begun())
@@ -175,6 +178,8 @@ class StoredCrawl:
         self.close()
         if isinstance(error, sqlite3.Error):
             raise FolderError(explain(error, self.folder.db)) from error
+        if isinstance(error, UnicodeDecodeError):  # of a message of SQLite about damage
+            raise FolderError(f"{self.folder.db} is damaged ({error})") from error
 
     def close(self) -> None:
         self._db.close()
@@ -198,7 +203,11 @@ class StoredCrawl:
             urls = self.spec.urls
         except (SpecError, OSError):
             return Normalizer(DEFAULT_RULES)
-        return Normalizer((urls.normalize or DEFAULT_RULES) + (("drop-query",) if urls.drop_query else ()))
+        known = self._db.execute("SELECT value FROM meta WHERE name = 'ip_hosts'").fetchone()
+        return Normalizer(
+            (urls.normalize or DEFAULT_RULES) + (("drop-query",) if urls.drop_query else ()),
+            msgspec.json.decode(known[0], type=dict[str, str]) if known is not None else {},
+        )
 
     # ---- numbers ---------------------------------------------------------------------------------------------
 
@@ -234,10 +243,12 @@ class StoredCrawl:
 
     def pages(self, *, everything: bool = False) -> Iterator[Page]:
         """Every URL that was tried, in the order they were found; ``everything``: every URL known."""
-        newest = self._scalar("SELECT coalesce(max(id), 0) FROM visit")
+        newest = self.newest_visit()
         in_links = self._in_links(newest)
         warcs = dict(self._db.execute("SELECT id, file FROM warc").fetchall())
-        representatives: dict[int, tuple[int, str]] = {}
+        from weft.derive.duplicates.verdicts import Verdicts, near_verdicts
+
+        verdicts = Verdicts(self, near_verdicts(self))
         last = 0
         while rows := self._db.execute(_PAGES, {"newest": newest, "after": last, "most": _CHUNK}).fetchall():
             last = rows[-1][0]
@@ -245,10 +256,8 @@ class StoredCrawl:
             for row in rows:
                 if everything or row[-1] is not None or (row[2] == "E" and row[4] != Cause.ROBOTS_DISALLOWED.value):
                     count = in_links[row[0]] if row[0] < len(in_links) else 0
-                    duplicate_of = (
-                        self._representative(row[0], row[_HASH], representatives) if row[_HASH] in shared else None
-                    )
-                    yield _page(row, newest, count, warcs, duplicate_of)
+                    verdict = verdicts.of(row[0], row[_HASH], row[_SIZE], row[_DIGEST], alone=row[_HASH] not in shared)
+                    yield _page(row, newest, count, warcs, verdict.url if verdict is not None else None)
 
     def page(self, url: str) -> Page | None:
         """One page by its URL, in any spelling of it; None if it is not known. In-links are not counted."""
@@ -257,43 +266,47 @@ class StoredCrawl:
 
     def page_by_id(self, page: int) -> Page | None:
         """One page by its id in the database; None if there is none. In-links are not counted."""
-        newest = self._scalar("SELECT coalesce(max(id), 0) FROM visit")
+        newest = self.newest_visit()
         row = self._db.execute(_PAGES, {"newest": newest, "after": page - 1, "most": 1}).fetchone()
         if row is None or row[0] != page:
             return None
         warcs = dict(self._db.execute("SELECT id, file FROM warc").fetchall())
-        duplicate_of = None if row[_HASH] is None else self._representative(page, row[_HASH], {})
-        return _page(row, newest, None, warcs, duplicate_of)
+        verdict = self.verdict_on(page)
+        return _page(row, newest, None, warcs, verdict.url if verdict is not None else None)
+
+    def verdict_on(self, page: int) -> Verdict | None:
+        """Which page stands for this one, and how alike they are; None for a page that stands for itself.
+
+        Near-duplicates are told as the crawl stored them at its end.
+        """
+        from weft.derive.duplicates.verdicts import Verdicts, stored_verdicts
+
+        row = self._db.execute(_BODY_OF, (page,)).fetchone()
+        return None if row is None else Verdicts(self, stored_verdicts(self)).of(*row)
 
     def _shared_bodies(self, rows: list[tuple[Any, ...]]) -> set[int]:
         """Those hashes among the rows that more than one visit has: only they need a representative."""
         hashes = msgspec.json.encode([row[_HASH] for row in rows if row[_HASH] is not None]).decode()
         return {row[0] for row in self._db.execute(_SHARED, (hashes,))}
 
-    def _representative(self, page: int, body_hash: int, known: dict[int, tuple[int, str]]) -> str | None:
-        """The page that stands for all with this body: the least by (depth, key). None for that page itself."""
-        found = known.get(body_hash)
-        if found is None:
-            row = self._db.execute(_REPRESENTATIVE, (body_hash,)).fetchone()
-            if len(known) >= _REPRESENTATIVES:
-                known.clear()
-            found = known[body_hash] = (row[0], row[1]) if row is not None else (page, "")
-        return None if found[0] == page else found[1]
+    def newest_visit(self) -> int:
+        """The id of the newest visit: what is read up to it is one consistent state."""
+        return self._scalar("SELECT coalesce(max(id), 0) FROM visit")
 
     def _in_links(self, newest: int) -> array[int]:
         """For each page id, how many links lead to it: four bytes a URL, whatever the number of links."""
         counts = array("I", bytes(4 * (self._scalar("SELECT coalesce(max(id), 0) FROM url") + 1)))
         size = len(counts)
-        for _, visit, _, links in self._packs(newest):
+        for _, visit, _, links in self.packs(newest):
             for target in self._targets(links, visit):
                 if target < size:
                     counts[target] += 1
-        for alias, page in self._aliases():
+        for alias, page in self.aliases():
             if alias < size and 0 < page < size:
                 counts[page] += counts[alias]
         return counts
 
-    def _aliases(self) -> Iterator[tuple[int, int]]:
+    def aliases(self) -> Iterator[tuple[int, int]]:
         last = 0
         query = "SELECT id, page FROM url WHERE id > ? AND page > 0 ORDER BY id LIMIT ?"
         while rows := self._db.execute(query, (last, _CHUNK)).fetchall():
@@ -305,14 +318,40 @@ class StoredCrawl:
     def find(self, url: str) -> Place | None:
         """Where a URL is known, by its own text or, failing that, by its key; None if it never was. Two look-ups."""
         text = parse(url) or url
-        row = self._db.execute(_BY_TEXT, (self.hash_of(text), text)).fetchone()
+        row = self._by_text(text)
         if row is not None:
             return Place(row[0], row[1] or None, False)
         key = self.normalizer.key(text)
-        row = self._db.execute("SELECT page, page FROM seen_key WHERE hash = ?", (self.hash_of(key),)).fetchone()
+        row = self._by_key(key)
         if row is None and key != text:
-            row = self._db.execute(_BY_TEXT, (self.hash_of(key), key)).fetchone()
+            row = self._by_text(key)
         return None if row is None else Place(row[0], row[1] or None, True)
+
+    def _by_text(self, text: str) -> tuple[int, int] | None:
+        return self._found(text, 0, "SELECT id, coalesce(page, id) FROM url WHERE text = ? AND id")
+
+    def _by_key(self, key: str) -> tuple[int, int] | None:
+        return self._found(key, 1, "SELECT id, id FROM page WHERE key = ? AND id")
+
+    def _found(self, text: str, kind: int, query: str) -> tuple[int, int] | None:
+        """By the runs of the seen-set; what is newer than all of them is looked through."""
+        from weft.frontier.runs import look_everywhere
+        from weft.frontier.seen import fingerprint_of
+
+        upto = 0
+        if self.has_runs:
+            for number in look_everywhere(self._db, fingerprint_of(text, self._hash_seed + kind)):
+                row: tuple[int, int] | None = self._db.execute(f"{query} = ?", (text, number)).fetchone()
+                if row is not None:
+                    return row
+            upto = self._scalar("SELECT coalesce(max(upto), 0) FROM seen_run")
+        newer: tuple[int, int] | None = self._db.execute(f"{query} > ? LIMIT 1", (text, upto)).fetchone()
+        return newer
+
+    @cached_property
+    def has_runs(self) -> bool:
+        """Not in a crawl of an older version that was not resumed since."""
+        return self._scalar("SELECT count(*) FROM sqlite_master WHERE name = 'seen_run'") > 0
 
     def page_id(self, url: str) -> int | None:
         """The id of the page that a URL belongs to; None where it is not known as a page."""
@@ -323,22 +362,21 @@ class StoredCrawl:
     def _hash_seed(self) -> int:
         return self._scalar("SELECT value FROM meta WHERE name = 'hash_seed'")
 
-    def hash_of(self, text: str) -> int:
-        """The seen-set's own hash of a text."""
-        import xxhash
+    def fingerprint_of(self, text: str) -> int:
+        """The seen-set's own name for a text."""
+        from weft.frontier.seen import fingerprint_of
 
-        value = xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"), self._hash_seed)
-        return value - (1 << 64) if value >> 63 else value
+        return fingerprint_of(text, self._hash_seed)
 
     # ---- links -----------------------------------------------------------------------------------------------
 
     def links(self, *, source: str | None = None, target: str | None = None) -> Iterator[LinkRow]:
         """Every link of every page, page by page in the order of their visits; of one page, or to one page."""
         from_page, to_page = self._named(source), self._named(target)
-        newest = self._scalar("SELECT coalesce(max(id), 0) FROM visit")
+        newest = self.newest_visit()
         names: dict[int, _Name] = {}
         wanted = self._spellings(to_page) if to_page is not None else None
-        for source_url, visit, _, pack in self._packs(newest, from_page):
+        for source_url, visit, _, pack in self.packs(newest, from_page):
             if wanted is not None and wanted.isdisjoint(self._targets(pack, visit)):
                 continue
             links = self._decoded(pack, visit)
@@ -374,7 +412,7 @@ class StoredCrawl:
             )
         return page
 
-    def _packs(self, newest: int, page: int | None = None) -> Iterator[tuple[str, int, int | None, str]]:
+    def packs(self, newest: int, page: int | None = None) -> Iterator[tuple[str, int, int | None, str]]:
         """(url, visit, page, packed links) of the newest visit of every page, and of sitemaps."""
         last = 0
         query = _PACKS if page is None else _PACK_OF_PAGE
@@ -424,7 +462,7 @@ def _page(
         _, visited, state, reason, page_cause, depth, attempts, key, own, asked, found_on, status, cause, truncated,
         media, encoding, language, title, description, canonical, redirect_to, size, size_wire, body_hash, out_links,
         external_links, started_ms, last_modified, server_date, response_ms, ip, http_version, noindex, nofollow, warc,
-        warc_offset, _,
+        warc_offset, _, _,
     ) = row  # fmt: skip
     if visited is not None and visited > newest:  # it was visited since we began: then it waited
         state = "W"
@@ -458,7 +496,7 @@ _decode_links = msgspec.json.Decoder(list[PackedLink]).decode
 _decode_targets = msgspec.json.Decoder(list[_Target]).decode
 
 # The visit that counts is the page's newest, or, where that came after we began, its newest before.
-_COUNTS = f"""CASE WHEN p.visit <= :newest THEN p.visit WHEN p.visit IS NOT NULL THEN
+COUNTED_VISIT = f"""CASE WHEN p.visit <= :newest THEN p.visit WHEN p.visit IS NOT NULL THEN
     (SELECT max(w.id) FROM visit w WHERE w.page = p.id AND w.id <= :newest AND w.purpose = {Purpose.PAGE.value}) END"""
 _PAGES = f"""
 SELECT p.id, p.visit, p.state, p.reason, p.cause, p.depth, p.attempts, p.key, o.text, u.text, f.text, v.status, v.cause,
@@ -466,22 +504,21 @@ SELECT p.id, p.visit, p.state, p.reason, p.cause, p.depth, p.attempts, p.key, o.
        v.size_wire,
        CASE WHEN v.status BETWEEN 200 AND 299 THEN v.hash END, v.out_links, v.external_links, v.started_ms,
        v.last_modified, v.server_date, v.response_ms, v.ip, v.http_version, v.noindex, v.nofollow, v.warc,
-       v.warc_offset, v.id
+       v.warc_offset, v.digest, v.id
 FROM page p JOIN url o ON o.id = p.id LEFT JOIN url u ON u.id = p.url
-     LEFT JOIN visit v ON v.id = {_COUNTS} LEFT JOIN visit fv ON fv.id = p.found_in LEFT JOIN url f ON f.id = fv.url
+     LEFT JOIN visit v ON v.id = {COUNTED_VISIT}
+     LEFT JOIN visit fv ON fv.id = p.found_in LEFT JOIN url f ON f.id = fv.url
 WHERE p.id > :after ORDER BY p.id LIMIT :most
 """
 _SHARED = "SELECT v.hash FROM json_each(?) j JOIN visit v ON v.hash = j.value GROUP BY v.hash HAVING count(*) > 1"
-_REPRESENTATIVE = """
-SELECT p.id, u.text FROM visit v JOIN page p ON p.id = v.page AND p.visit = v.id JOIN url o ON o.id = p.id
-     JOIN url u ON u.id = coalesce(p.url, p.id)
-WHERE v.hash = ? AND v.status BETWEEN 200 AND 299 ORDER BY p.depth, coalesce(p.key, o.text) LIMIT 1
+_BODY_OF = """
+SELECT p.id, v.hash, v.size, v.digest FROM page p JOIN visit v ON v.id = p.visit
+WHERE p.id = ? AND v.status BETWEEN 200 AND 299
 """
-_BY_TEXT = "SELECT u.id, coalesce(u.page, u.id) FROM seen s JOIN url u ON u.id = s.url WHERE s.hash = ? AND u.text = ?"
 _PACKS = f"""
 SELECT u.text, l.visit, v.page, l.links FROM link_pack l JOIN visit v ON v.id = l.visit JOIN url u ON u.id = v.url
 WHERE l.visit > :after AND l.visit <= :newest
-      AND (v.purpose = {Purpose.SITEMAP.value} OR (SELECT {_COUNTS} FROM page p WHERE p.id = v.page) = v.id)
+      AND (v.purpose = {Purpose.SITEMAP.value} OR (SELECT {COUNTED_VISIT} FROM page p WHERE p.id = v.page) = v.id)
 ORDER BY l.visit LIMIT :most
 """
 _PACK_OF_PAGE = """

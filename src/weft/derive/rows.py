@@ -1,7 +1,8 @@
 """Rows as jsonl, csv, parquet or a table, a bounded number of them in memory at a time.
 
 A file appears under its name only when it is whole; an older file of that name is replaced at that moment and not
-before. jsonl and csv are valid UTF-8 whatever the web sent; csv holds no formulas, a table no control characters.
+before. jsonl and csv are valid UTF-8 whatever the web sent; csv holds no formulas, a table no control characters, and
+in jsonl those are escapes, so that reading gives exactly what was stored.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import msgspec
 
 from weft.errors import SpecError
 from weft.folder import Folder
-from weft.safe import cell, shown
+from weft.safe import cell, in_json, shown
 
 if TYPE_CHECKING:
     import pyarrow
@@ -102,7 +103,7 @@ def _output(file: str | None, folder: Folder) -> Iterator[IO[bytes]]:
         sys.stdout.buffer.flush()
         return
     path = Path(file)
-    _refuse_target(path, folder)
+    refuse_target(path, folder)
     if path.exists() and not path.is_file():  # a device or a pipe: there is nothing to rename
         with path.open("wb") as stream:
             yield stream
@@ -122,7 +123,8 @@ def _output(file: str | None, folder: Folder) -> Iterator[IO[bytes]]:
         raise
 
 
-def _refuse_target(path: Path, folder: Folder) -> None:
+def refuse_target(path: Path, folder: Folder) -> None:
+    """Raises ``SpecError`` for a file that cannot be written, or that is the crawl's own."""
     if path.is_dir():
         raise SpecError(f"{path} is a folder: name a file")
     if not path.parent.is_dir():
@@ -148,7 +150,7 @@ def _refuse_target(path: Path, folder: Folder) -> None:
 def _write_jsonl(rows: Iterable[Row], out: IO[bytes]) -> None:
     encode = msgspec.json.Encoder().encode_lines
     for batch in _batches(rows, _BATCH):
-        out.write(encode(batch))
+        out.write(in_json(encode(batch)))
 
 
 def _write_csv(rows: Iterable[Row], kind: type[Row], out: IO[bytes]) -> None:

@@ -17,7 +17,7 @@ from weft.derive.nearest import nearest_urls
 from weft.derive.read import Page, StoredCrawl
 from weft.errors import POLICIES, Cause, Reason, SpecError, WeftError
 from weft.records import LinkKind, Purpose, Verdict
-from weft.spec import CrawlSpec
+from weft.spec import CrawlSpec, Paces
 from weft.store.sql import iso_of_ms
 from weft.url import origin_of, parse, path_of, site_of
 
@@ -177,7 +177,11 @@ def _outcome(
         case "C":
             return (
                 "fetched",
-                [f"it was asked and answered {page.status}", *_notes(page), *_admitted(crawl, page, found)],
+                [
+                    f"it was asked and answered {page.status}",
+                    *_notes(crawl, page_id, page),
+                    *_admitted(crawl, page, found),
+                ],
                 None,
             )
         case "E":
@@ -203,18 +207,22 @@ def _admitted(crawl: StoredCrawl, page: Page, found: Found) -> list[str]:
     if spec is None or found.kind is None:
         return []
     rules = [f"links of kind {found.kind} are followed (--follow)", f"it is in scope (--scope {spec.scope.scope})"]
-    if spec.scope.max_depth is not None:
-        rules.append(f"depth {page.depth} is within --max-depth {spec.scope.max_depth}")
+    deepest = _max_depth(crawl, spec, page.url)
+    if deepest is not None:
+        rules.append(f"depth {page.depth} is within --max-depth {deepest}")
     rules += [f"--accept {pattern} matches it" for pattern in spec.scope.accept if _matches(pattern, page.url)][:1]
     return [f"it was admitted: {', '.join(rules)}"]
 
 
-def _notes(page: Page) -> list[str]:
+def _notes(crawl: StoredCrawl, page_id: int, page: Page) -> list[str]:
     notes = []
     if page.redirect_to is not None:
         notes.append(f"it redirects to {page.redirect_to}, which is a page of its own")
-    if page.duplicate_of is not None:
-        notes.append(f"its body is that of {page.duplicate_of}")
+    verdict = crawl.verdict_on(page_id)
+    if verdict is not None and verdict.kind == "exact":
+        notes.append(f"its body is that of {verdict.url}")
+    elif verdict is not None:
+        notes.append(f"it is a near-duplicate: its text is {verdict.similarity:.2%} that of {verdict.url}")
     if page.truncated:
         notes.append("its body was longer than --max-size, and the first part is kept")
     if page.nofollow:
@@ -411,7 +419,7 @@ def _particulars(
         case Reason.OUT_OF_SCOPE:
             return [f"the scope is {_scope(crawl, spec)}, and this is on {site_of(url)}"]
         case Reason.TOO_DEEP if depth is not None:
-            return [f"its depth is {depth}, and {spec.scope.max_depth} is allowed"]
+            return [f"its depth is {depth}, and {_max_depth(crawl, spec, url)} is allowed"]
         case Reason.KIND_NOT_FOLLOWED if found is not None and found.kind is not None:
             return [f"it was found as {found.kind}; --follow +{found.kind} would follow such links"]
         case Reason.NOFOLLOW if found is not None:
@@ -421,6 +429,17 @@ def _particulars(
             return _detail(spec, url, reason)
 
 
+def _max_depth(crawl: StoredCrawl, spec: CrawlSpec, url: str) -> int | None:
+    """How deep the crawl goes on the URL's site."""
+    paces, site = Paces(spec), site_of(url)
+    if paces.has_depths and not paces.has(site):
+        for (name,) in crawl.connection.execute("SELECT name FROM scope_site"):
+            place, like, source = name.partition(" ")
+            if like and place.rpartition("://")[2] == site and paces.has(source):
+                return paces.max_depth(source)
+    return paces.max_depth(site)
+
+
 def _scope(crawl: StoredCrawl, spec: CrawlSpec) -> str:
     """The scope in words, told by the first seeds."""
     from weft.judge.scope import make_scope
@@ -428,7 +447,7 @@ def _scope(crawl: StoredCrawl, spec: CrawlSpec) -> str:
     seeds = [row[0] for row in crawl.connection.execute(_SEEDS, (_SEEDS_TOLD,))]
     scope = make_scope(spec.scope, seeds)
     for (name,) in crawl.connection.execute("SELECT name FROM scope_site LIMIT ?", (_SEEDS_TOLD,)):
-        scope.allow_site(name.rpartition("://")[2])
+        scope.allow_site(name.partition(" ")[0].rpartition("://")[2])
     text = scope.describe()
     return text if len(text) <= _SCOPE_TOLD else f"{text[:_SCOPE_TOLD]}..."
 

@@ -7,13 +7,13 @@ Only the user's own cookie file may speak for the hosts below a domain. The gram
 
 from __future__ import annotations
 
-import re
 from calendar import timegm
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from weft.errors import SpecError
+from weft.lazy import regex
 from weft.url import host_of, origin_of, path_of
 
 MAX_COOKIES_PER_ORIGIN = 50
@@ -24,11 +24,11 @@ MAX_TOTAL_B = 32_000_000
 MAX_AGE_S = 400 * 86_400  # RFC 6265bis 5.5: nothing is kept for longer than 400 days
 MAX_HEADER_B = 16_384
 
-_CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-_DATE_DELIMITERS = re.compile(r"[\x09\x20-\x2f\x3b-\x40\x5b-\x60\x7b-\x7e]+")
-_TIME = re.compile(r"(\d{1,2}):(\d{1,2}):(\d{1,2})(?:\D|$)")
-_DAY = re.compile(r"(\d{1,2})(?:\D|$)")
-_YEAR = re.compile(r"(\d{2,4})(?:\D|$)")
+_CONTROLS = regex(r"[\x00-\x08\x0a-\x1f\x7f]")
+_DATE_DELIMITERS = regex(r"[\x09\x20-\x2f\x3b-\x40\x5b-\x60\x7b-\x7e]+")
+_TIME = regex(r"(\d{1,2}):(\d{1,2}):(\d{1,2})(?:\D|$)")
+_DAY = regex(r"(\d{1,2})(?:\D|$)")
+_YEAR = regex(r"(\d{2,4})(?:\D|$)")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 
@@ -59,6 +59,14 @@ class _FileCookie(NamedTuple):
 
 
 _Key = tuple[str, str]  # path, name
+
+
+class Cookies(Protocol):
+    """Where a fetcher finds the cookies of a request and leaves those of its answer: the jar, or its deputy."""
+
+    def header_for(self, url: str, now: float) -> str | None: ...
+
+    def store(self, url: str, set_cookie_values: Iterable[str], now: float) -> None: ...
 
 
 class CookieJar:

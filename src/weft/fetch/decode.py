@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import brotli  # type: ignore[import-untyped, unused-ignore]
-import zstandard
 from isal import isal_zlib
 
 MAX_LAYERS = 4
@@ -239,6 +237,8 @@ def _brotli_stream(wire: bytes, budget: int, bytewise_from: int) -> _Piece:
 
     A refused slice takes its output with it. Fed byte by byte from there, all that came before the damage is kept.
     """
+    import brotli  # type: ignore[import-untyped, unused-ignore]
+
     stream = brotli.Decompressor()
     outs: list[bytes] = []
     position = 0
@@ -258,7 +258,7 @@ def _brotli_stream(wire: bytes, budget: int, bytewise_from: int) -> _Piece:
     return _Piece(b"".join(outs), position, _EARLY)
 
 
-def _brotli_drain(stream: brotli.Decompressor, piece: bytes, budget: int) -> Iterator[bytes]:
+def _brotli_drain(stream: Any, piece: bytes, budget: int) -> Iterator[bytes]:
     """What a slice of input gives, chunk by chunk, until it is used up or the budget is.
 
     The decoder may pass its limit by a block of its own, so the limit stays small. It may also have taken all its
@@ -332,6 +332,8 @@ def _zstd_frame_end(frame: memoryview) -> int | None:
 
 def _zstd_frame(frame: memoryview, budget: int) -> _Piece:
     """The content of one frame; a damaged one is read again in small steps, up to the damage."""
+    import zstandard
+
     outs: list[bytes] = []
     decoder = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_B)
     for step in (_CHUNK_B, 512):

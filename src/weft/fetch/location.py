@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
+from weft.lazy import regex
 from weft.records import Fetched
 from weft.url import resolve
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
-_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
+_BEYOND_ASCII = regex(r"[^\x00-\x7f]")
 
 
 def location_of(answer: Fetched, url: str) -> str | None:

@@ -8,13 +8,14 @@ once for every address that a name resolves to and again by the fetcher on the s
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from weft.errors import Cause, SpecError
 from weft.records import Failure
@@ -31,6 +32,7 @@ MAX_TTL_S = 3_600.0
 NOT_FOUND_TTL_S = 300.0
 FAILED_TTL_S = 1.0  # long enough to meet a burst with one query, short enough for the first retry to ask again
 SECOND_FAMILY_WAIT_S = 0.5  # how long a name with addresses of one family waits for the other
+PRIMING_S = 0.5  # how long the start waits for the names of the seeds
 MAX_CACHED = 100_000
 MAX_ADDRESSES = 16
 MAX_HOSTS_FILE_B = 20_000_000
@@ -188,6 +190,13 @@ def _parse_pin(line: str) -> tuple[str, str]:
     return host, address
 
 
+class AddressCheck(Protocol):
+    """The last word before a connection is opened."""
+
+    def refusal(self, host: str, address: str) -> str | None:
+        """Why a host may not be asked at an address, or None where it may."""
+
+
 class AddressPolicy:
     """Decides which addresses may be connected to; everything public may.
 
@@ -309,10 +318,24 @@ class Resolver:
         return await answer
 
     async def prime(self, seed_hosts: Iterable[str]) -> None:
-        """Resolve the seeds' hosts now, so that what they are trusted for does not depend on whose turn comes first."""
-        hosts = list(dict.fromkeys(seed_hosts))
-        for start in range(0, len(hosts), 64):
-            await asyncio.gather(*(self.resolve(host) for host in hosts[start : start + 64]))
+        """Resolve the seeds' hosts now, so that what they are trusted for does not depend on whose turn comes first.
+
+        Nobody waits long for a name server that does not answer: it costs its own hosts their time, not all others.
+        """
+        left = set(seed_hosts)
+        all_known = asyncio.Event()
+
+        def resolved(host: str, _: Outcome) -> None:
+            left.discard(host)
+            if not left:
+                all_known.set()
+
+        for host in sorted(left):
+            self.request(host, resolved)
+        if left:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(PRIMING_S):
+                    await all_known.wait()
 
     async def close(self) -> None:
         """End all questions; those who asked are not called any more."""

@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from enum import Enum, StrEnum
 from typing import Final, NamedTuple
 
+from weft.lazy import regex
+
 MAX_BODY_B: Final = 500 * 1024  # RFC 9309, section 2.5: at least this much must be parsed
 MAX_LINE_B: Final = 2083 * 8 - 1
 MAX_DELAY_S: Final = 1e9  # keeps a number with thousands of digits finite; the crawl has its own, lower cap
@@ -101,8 +103,8 @@ _USER_AGENT = ("user-agent", "useragent", "user agent")
 _DISALLOW = ("disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw")
 _DELAY = ("crawl-delay", "crawldelay", "crawl delay")
 _SITEMAP = ("sitemap", "site-map")
-_SITEMAP_WITHOUT_COLON = re.compile(r"site-?map[^\s:]*[ \t]+(?=[a-z]+://)", re.IGNORECASE)
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)?|[.,]\d+")
+_SITEMAP_WITHOUT_COLON = regex(r"site-?map[^\s:]*[ \t]+(?=[a-z]+://)", re.IGNORECASE)
+_NUMBER = regex(r"\d+(?:[.,]\d+)?|[.,]\d+")
 _TOKEN = re.compile(r"[A-Za-z_-]*")
 
 

@@ -69,11 +69,19 @@ class Learnt(msgspec.Struct, frozen=True):
     cause: Cause | None
 
 
+OwnRobots = Callable[[str, str, bool], bool]
+"""(url, text of robots.txt, what RFC 9309 says) -> whether the URL may be asked."""
+
+
 class SiteRules:
     """The gate of the frontier. Keeps the newest origins in RAM, all of them in the database."""
 
-    def __init__(self, connection: sqlite3.Connection, spec: CrawlSpec, clock: Clock) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, spec: CrawlSpec, clock: Clock, own: OwnRobots | None = None
+    ) -> None:
         self._db = connection
+        self._own = own  # R4: the user's own word, asked with ours
+        self._texts: dict[str, str] = {}  # what it needs, of the origins in the cache
         self._agents = agents_of(spec)
         self._ignore = spec.politeness.ignore_robots
         self._retries = spec.limits.retries
@@ -97,6 +105,10 @@ class SiteRules:
             assert known.refusal is not None
             return known.refusal
         verdict = known.rules.check(path_of(url))
+        if self._own is not None:
+            if self._own(url, self._texts[origin], verdict.allowed):
+                return known.ticket
+            return Refuse(Cause.ROBOTS_DISALLOWED, "the robots of --part")
         if not verdict.allowed:
             return Refuse(
                 Cause.ROBOTS_DISALLOWED, f"line {verdict.line}: {verdict.rule}" if verdict.line else verdict.rule
@@ -126,8 +138,10 @@ class SiteRules:
             rules = Robots.parse(row.robots_content or b"").rules_for(*self._agents)
             known = Known(rules, None, Pass(row.crawl_delay_s or 0.0), row.fetched_ms + FRESH_MS)
         self._cache[row.name] = known
+        if self._own is not None:
+            self._texts[row.name] = (row.robots_content or b"").decode("utf-8", "replace")
         while len(self._cache) > CACHE_ORIGINS:
-            self._cache.popitem(last=False)
+            self._texts.pop(self._cache.popitem(last=False)[0], None)
         return known
 
     def give_up(self, origin: str, site_id: int, cause: Cause) -> None:

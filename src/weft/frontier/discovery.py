@@ -9,22 +9,23 @@ from __future__ import annotations
 import sqlite3
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import msgspec
 
 from weft.errors import LINK_REASONS, Reason
+from weft.frontier.links import KnownLinks, PackedLink, packed_links
 from weft.frontier.polite import Schedule, Waiting
 from weft.frontier.seen import (
     ADMITTED,
     DEPTH_MAX,
-    DEPTH_SHIFT,
     FINAL,
     HOPPED,
     ID_SHIFT,
+    LOW,
     Seen,
-    depth_of,
     pack,
+    reach,
     url_id_of,
 )
 from weft.ports import Clock, Judge, Parent
@@ -32,9 +33,8 @@ from weft.records import Link, LinkKind
 from weft.spec import CrawlSpec
 from weft.url import Normalizer, site_of
 
-PackedLink = list[int | str]
 LIMIT_REASONS = (Reason.SITE_PAGES.value, Reason.SITE_TIME.value)
-_LINK_REASONS = frozenset(reason.value for reason in LINK_REASONS)
+_OPEN_REASONS = frozenset((*(reason.value for reason in LINK_REASONS), *LIMIT_REASONS))  # another link may mend
 _REDIRECT = LinkKind.REDIRECT.value
 _SITES_IN_RAM = 200_000
 
@@ -47,6 +47,7 @@ class Way(NamedTuple):
     depth: int
     hops: int
     nofollow: bool = False  # the page's word for all its links
+    duplicate: bool = False  # the page is a duplicate, and their links are not followed
 
 
 class Found(NamedTuple):
@@ -54,7 +55,7 @@ class Found(NamedTuple):
 
     external: int  # links to other sites
     new: list[str]  # pages of the site that these links admitted
-    known: list[str]  # pages of the site that were known before
+    known: Sequence[str]  # pages of the site that were known before
 
 
 class Hand:
@@ -97,6 +98,7 @@ class Discovery:
     def __init__(
         self, connection: sqlite3.Connection, spec: CrawlSpec, judge: Judge, normalizer: Normalizer, clock: Clock,
         schedule: Schedule, counts: dict[str, int], *, hash_seed: int, cache_entries: int,
+        run_entries: int,
     ) -> None:  # fmt: skip
         self._db = connection
         self._judge = judge
@@ -105,15 +107,19 @@ class Discovery:
         self._schedule = schedule
         self._counts = counts
         self._dfs = spec.politeness.order == "dfs"
-        self._kinds = frozenset(kind.value for kind in LinkKind if kind.label in spec.scope.followed)
+        followed = {kind.value for kind in LinkKind if kind.label in spec.scope.followed}
+        self._by_kind = tuple(int(number in followed) for number in range(max(LinkKind) + 1))
+        self._by_redirects = tuple(
+            int(number in followed and number == _REDIRECT) for number in range(max(LinkKind) + 1)
+        )
         self._heeds_nofollow = not spec.scope.follow_nofollow
         self._longest_b = spec.limits.max_url_b
-        self.seen = Seen(connection, hash_seed, cache_entries)
+        self.seen = Seen(connection, hash_seed, cache_entries, run_entries)
         self.hands: dict[int, Hand] = {}  # the pages taken and not settled
         self.admitted: list[int] = []
         self.moved: list[int] = []
         self.new_pages: dict[int, PageRow] = {}
-        self._new_urls: dict[int, tuple[str, int | None]] = {}
+        self._new_urls: dict[int, tuple[int, str, int | None]] = {}
         self._new_sites: dict[int, str] = {}
         self._site_ids: dict[str, int] = {}
         self._lowered: deque[int] = deque()
@@ -142,8 +148,9 @@ class Discovery:
             self._site_ids[name] = site_id
         return site_id
 
-    def site_name(self, site_id: int) -> str:
-        return self._new_sites[site_id]
+    def name_of_new_site(self, site_id: int) -> str | None:
+        """The name of a site that is not in the database yet."""
+        return self._new_sites.get(site_id)
 
     def name(self, url: str) -> int:
         """The id of a URL's text that need not be a page of the crawl (robots.txt, sitemaps)."""
@@ -161,20 +168,20 @@ class Discovery:
     def text(self, url_id: int) -> str:
         new = self._new_urls.get(url_id)
         if new is not None:
-            return new[0]
+            return new[1]
         return str(self._db.execute("SELECT text FROM url WHERE id = ?", (url_id,)).fetchone()[0])
 
     def _new_url(self, text: str, page: int | None) -> int:
         url_id = self._next_url
         self._next_url += 1
-        self._new_urls[url_id] = (text, page)
+        self._new_urls[url_id] = (url_id, text, page)
         return url_id
 
     def _page_of(self, url_id: int) -> int:
         """The page that a URL belongs to; 0: none."""
         new = self._new_urls.get(url_id)
         if new is not None:
-            return url_id if new[1] is None else new[1]
+            return url_id if new[2] is None else new[2]
         return int(self._db.execute("SELECT coalesce(page, id) FROM url WHERE id = ?", (url_id,)).fetchone()[0])
 
     def row(self, page: int) -> PageRow:
@@ -219,50 +226,73 @@ class Discovery:
         )
         return len(self.admitted) > before
 
-    def offer(self, hand: Hand, visit: int, links: Sequence[Link], nofollow: bool) -> tuple[list[PackedLink], Found]:
+    def offer(
+        self, hand: Hand, visit: int, links: Sequence[Link], nofollow: bool, duplicate: bool = False
+    ) -> tuple[list[PackedLink], Found]:
         """Every link of a page as it is stored, and what they led to; admits what belongs to the crawl."""
         hand.offered = True
-        parent = Parent(hand.url, hand.depth, hand.chain)
-        onward = Way(parent, visit, hand.depth + 1, 0, nofollow)
-        redirected = Way(parent, visit, hand.depth, hand.hops + 1, nofollow)
-        site_name = site_of(hand.url)
+        if not links:
+            return [], Found(0, [], ())
+        if self._normalizer.ip_hosts:  # R14: a link to the address of a known host is one to the host
+            links = [link._replace(target=self._normalizer.named(link.target)) for link in links]
+            self.prefetch(link.target for link in links)
+        targets, kinds, anchors, rels, fragments = zip(*links, strict=True)
         prefix = hand.url[: hand.url.index("/", 8) + 1]
-        young, find, heed = self.seen.recent.young, self.seen.recent.find, self._heeds_nofollow
-        kinds = self._kinds & {_REDIRECT} if nofollow and heed else self._kinds
-        first_new, next_depth = self._next_url, hand.depth + 1
+        first_new, bound = self._next_url << ID_SHIFT, reach(hand.depth + 1)
+        offered = self._offered(kinds, rels, nofollow, duplicate)
+        infos: list[int | None] = list(map(self.seen.recent.young.get, targets))
+        # known, and not nearer by this link: the common case ends here
+        others: Iterable[int] = [
+            at for at, info in enumerate(infos) if info is None or (info & LOW > bound and offered[at])
+        ]
+        if _REDIRECT in kinds:
+            others = range(len(links))
+        new = self._take_in(hand, visit, links, nofollow, duplicate, infos, offered, others, prefix) if others else []
+        found = cast("list[int]", infos)
+        site_name = site_of(hand.url)
+        outside = [target for target in targets if not target.startswith(prefix)]
+        external = sum(site_of(target) != site_name for target in outside if target.startswith("http"))
+        known = KnownLinks(targets, found, offered, prefix, first_new)
+        return packed_links(found, kinds, offered, anchors, rels, fragments), Found(external, new, known)
+
+    def _offered(self, kinds: Sequence[int], rels: Sequence[str], nofollow: bool, duplicate: bool) -> list[int]:
+        """For each link 1 where it may bring its target in: by its kind, by nofollow, and by what its page is."""
+        heed = self._heeds_nofollow
+        only = (nofollow and heed) or duplicate
+        offered = list(map((self._by_redirects if only else self._by_kind).__getitem__, kinds))
+        if heed and any(rels):
+            for at, rel in enumerate(rels):
+                if rel and offered[at] and "nofollow" in rel.split():
+                    offered[at] = 0
+        return offered
+
+    def _take_in(
+        self, hand: Hand, visit: int, links: Sequence[Link], nofollow: bool, duplicate: bool,
+        infos: list[int | None], offered: Sequence[int], places: Iterable[int], prefix: str,
+    ) -> list[str]:  # fmt: skip
+        """Meets what is new at these places, and looks again at what is known and may be nearer now; what was new.
+
+        What is known of each is put into ``infos``.
+        """
+        parent = Parent(hand.url, hand.depth, hand.chain)
+        onward = Way(parent, visit, hand.depth + 1, 0, nofollow, duplicate)
+        redirected = Way(parent, visit, hand.depth, hand.hops + 1, nofollow, duplicate)
+        find, bound = self.seen.recent.find, reach(hand.depth + 1)
         new: list[str] = []
-        known: list[str] = []
-        packed: list[PackedLink] = []
-        external = 0
-        for link in links:
-            target, kind, anchor, rel, fragment = link
-            internal = target.startswith(prefix)
-            if not internal and target.startswith("http") and site_of(target) != site_name:
-                external += 1
-            offered = 1 if kind in kinds and not (rel and heed and "nofollow" in rel.split()) else 0
-            info = young.get(target) or find(target)
+        for at in places:
+            link = links[at]
+            target, kind = link[0], link[1]
+            info = infos[at]
+            if info is None:
+                info = find(target)
             if info is None:
                 info = self._meet(link, redirected if kind == _REDIRECT else onward)
-                if internal and info & ADMITTED:
+                if info & ADMITTED and target.startswith(prefix):
                     new.append(target)
-            else:
-                if offered and not info & FINAL:
-                    if internal and info & ADMITTED and info >> ID_SHIFT < first_new:
-                        known.append(target)
-                    # admitted, by more than redirects, and not nearer by this link: the common case ends here
-                    if (
-                        info & (ADMITTED | HOPPED) != ADMITTED
-                        or info >> DEPTH_SHIFT & DEPTH_MAX > next_depth
-                        or kind == _REDIRECT
-                    ):
-                        self._reconsider(link, info >> ID_SHIFT, redirected if kind == _REDIRECT else onward)
-            row: PackedLink = [info >> ID_SHIFT, kind, offered, anchor]
-            if rel or fragment:
-                row.append(rel)
-                if fragment:
-                    row.append(fragment)
-            packed.append(row)
-        return packed, Found(external, new, known)
+            elif offered[at] and not info & FINAL and (info & LOW > bound or kind == _REDIRECT):
+                self._reconsider(link, info >> ID_SHIFT, redirected if kind == _REDIRECT else onward)
+            infos[at] = info
+        return new
 
     def offer_sitemap(self, visit: int, entries: Sequence[tuple[str, str]]) -> list[PackedLink]:
         """The entries (URL, date of change) of a sitemap, admitted at depth 1; the date is put where anchors are."""
@@ -273,9 +303,9 @@ class Discovery:
             info = self.seen.recent.find(url)
             if info is None:
                 info = self._meet(link, way)
-            elif not info & FINAL and (info & (ADMITTED | HOPPED) != ADMITTED or depth_of(info) > 1):
+            elif info & LOW > reach(1):
                 self._reconsider(link, url_id_of(info), way)
-            packed.append([url_id_of(info), LinkKind.SITEMAP.value, 1, changed])
+            packed.append((url_id_of(info), LinkKind.SITEMAP.value, 1, changed))
         return packed
 
     def _meet(self, link: Link, way: Way) -> int:
@@ -291,39 +321,58 @@ class Discovery:
             info = pack(self._new_url(text, 0), DEPTH_MAX, FINAL)
             self.seen.add(text, url_id_of(info), info)
             return info
-        key = self._normalizer.key(text)
-        page = self.seen.page_of_key(key, text)
-        url_id = self._new_url(text, page)
-        row = self._new_page(url_id, key, link, way) if page is None else self.row(page)
-        info = self._info(url_id, row)
-        self.seen.add(text, url_id, info)
-        if page is None:
-            if key != text:
-                self.seen.add_key(key, url_id)
-        elif not info & FINAL:  # another spelling of a page that is known
+        key, seen = self._normalizer.key(text), self.seen
+        known = seen.id_of_key(key, text) if seen.has_keys or key is not text else None
+        page = self._page_of(known) if known is not None else 0
+        if page:
+            return self._meet_spelling(link, way, page)
+        url_id = self._next_url
+        self._next_url = url_id + 1
+        self._new_urls[url_id] = (url_id, text, None)
+        info = self._new_page(url_id, key, link, way)
+        seen.add(text, url_id, info)
+        if key is not text and key != text:
+            seen.add_key(key, url_id)
+        return info
+
+    def _meet_spelling(self, link: Link, way: Way, page: int) -> int:
+        """A text that is new, of a page that is known."""
+        url_id = self._new_url(link.target, page)
+        info = self._info(url_id, self.row(page))
+        self.seen.add(link.target, url_id, info)
+        if not info & FINAL:
             self._reconsider(link, url_id, way)
             info = self._info(url_id, self.row(page))
         return info
 
-    def _new_page(self, url_id: int, key: str, link: Link, way: Way) -> PageRow:
-        text, site_id = link.target, self.site_id(site_of(link.target))
-        reason = self._link_reason(link, way) or self._judge.judge_url(text, site_id, way.parent).reason
-        row = self.new_pages[url_id] = PageRow(
-            id=url_id, site=site_id, state=None if reason else "W", reason=reason.value if reason else None,
-            depth=way.depth, hops=way.hops, chain=self._judge.chain_of(text, way.parent),
-            priority=self._priority(way), found_in=way.visit, key=None if key == text else key,
+    def _new_page(self, url_id: int, key: str, link: Link, way: Way) -> int:
+        """Makes the page of a key that is new, by the judge's word; what is known of it now."""
+        text, judge, counts = link.target, self._judge, self._counts
+        parent, visit, depth, hops = way[:4]
+        site_id = self.site_id(site_of(text))
+        reason = self._link_reason(link, way) or judge.judge_url(text, site_id, parent).reason
+        self.new_pages[url_id] = PageRow(
+            url_id, site_id, None if reason else "W", reason.value if reason else None, depth, hops,
+            0 if reason else judge.chain_of(text, parent), -(visit or 0) if self._dfs else depth, visit,
+            None if key == text else key,
         )  # fmt: skip
-        self._counts["known"] += 1
-        self._counts["refused" if reason else "waiting"] += 1
+        counts["known"] += 1
         if reason is None:
+            counts["waiting"] += 1
             self.admitted.append(url_id)
-        return row
+            flags = ADMITTED
+        else:
+            counts["refused"] += 1
+            flags = 0 if reason.value in _OPEN_REASONS else FINAL
+        return pack(url_id, depth, flags | HOPPED if hops else flags)
 
     def _link_reason(self, link: Link, way: Way) -> Reason | None:
         """Why this link cannot bring its target in; seeds are no links."""
         if way.visit is None:
             return None
-        return self._judge.judge_link(link.kind, link.rel, way.nofollow, way.depth, way.hops).reason
+        if way.duplicate and link.kind != _REDIRECT:
+            return Reason.ON_DUPLICATE
+        return self._judge.judge_link(link.kind, link.rel, way.nofollow, way.depth, way.hops, link.target).reason
 
     def _priority(self, way: Way) -> int:
         """Breadth first: by depth. Depth first: the links of the page read last come first."""
@@ -363,7 +412,7 @@ class Discovery:
     def _become_page(self, url_id: int, link: Link, way: Way) -> int:
         """A sitemap or robots.txt that is linked like any page: its text has an id, now it gets a page."""
         if url_id in self._new_urls:
-            self._new_urls[url_id] = (link.target, None)
+            self._new_urls[url_id] = (url_id, link.target, None)
         self._db.execute("UPDATE url SET page = NULL WHERE id = ?", (url_id,))
         self._new_page(url_id, self._normalizer.key(link.target), link, way)
         return url_id
@@ -442,23 +491,26 @@ class Discovery:
     def flush(self) -> None:
         """Writes all that is new, inside the caller's transaction."""
         self._db.executemany("INSERT INTO site(id, name) VALUES(?, ?)", self._new_sites.items())
-        self._db.executemany("INSERT INTO url VALUES(?, ?, ?)", [(n, *new) for n, new in self._new_urls.items()])
+        self._db.executemany("INSERT INTO url VALUES(?, ?, ?)", self._new_urls.values())
         self._db.executemany(
-            "INSERT INTO page(id, site, state, reason, depth, hops, chain, priority, found_in, key)"
-            " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (r.id, r.site, r.state, r.reason, r.depth, r.hops, r.chain, r.priority, r.found_in, r.key)
-                for r in self.new_pages.values()
-            ],
+            "INSERT INTO page(id, site, state, reason, depth, hops, chain, priority, found_in, key, visit)"
+            " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            map(msgspec.structs.astuple, self.new_pages.values()),
         )
-        self.seen.flush()
+        self.seen.flush(self._next_url - 1)
 
-    def waiting(self, page: int) -> tuple[int, Waiting] | None:
-        """The site of a page and its entry for the queue; None if it does not wait any more."""
-        row = self.row(page)
-        if row.state != "W":
-            return None
-        return row.site, Waiting(page, row.priority, self.text(page), row.depth, row.hops, row.chain, 0)
+    def shed(self) -> None:
+        """Gives back the memory of what can be read again."""
+        self.seen.recent.shed()
+        self._site_ids = {new: number for number, new in self._new_sites.items()}
+
+    def close(self) -> None:
+        """At the end of a run, inside the caller's transaction."""
+        self.seen.close(self._next_url - 1)
+
+    def waiting(self, row: PageRow) -> Waiting:
+        """A page as an entry of its site's queue."""
+        return Waiting(row.id, row.priority, self.text(row.id), row.depth, row.hops, row.chain, 0)
 
     def committed(self) -> None:
         """After the commit: nothing is new any more."""
@@ -478,4 +530,4 @@ def _flags(state: object, reason: object, hops: int) -> int:
     flags = HOPPED if hops else 0
     if state is not None:
         return flags | ADMITTED
-    return flags if reason in _LINK_REASONS or reason in LIMIT_REASONS else flags | FINAL
+    return flags if reason in _OPEN_REASONS else flags | FINAL

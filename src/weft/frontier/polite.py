@@ -15,6 +15,7 @@ from weft.records import Lease
 REST_MAX_S = 86_400.0
 HeadKey = tuple[int, int]
 END: HeadKey = (1 << 62, 0)
+START: HeadKey = (-(1 << 62), 0)
 
 
 class Waiting:
@@ -35,23 +36,26 @@ class Waiting:
 class Site:
     """One site that has work: its clock, and the head of its queue.
 
-    ``heads`` holds every waiting page of the site up to ``cursor``; what comes after it lies on disk.
+    ``heads`` holds every waiting page of the site up to ``cursor``; what comes after it lies on disk. A site whose
+    head is used up while others wait on disk has had its turn, and makes room (``is_through``).
     """
 
     __slots__ = (
-        "cursor", "delay_s", "dirty", "errands", "failures", "first_ms", "head", "heads", "host", "id",
-        "ip", "name", "next_at", "pages", "placed", "resolving", "robots_pending", "running", "slow_answers", "turns",
-        "waiting",
+        "ahead", "cursor", "delay_s", "errands", "failures", "first_ms", "good_answers", "head", "heads", "host", "id",
+        "ip", "is_through", "name", "next_at", "pace_s", "pages", "parallel", "parked", "placed", "resolving",
+        "robots_pending", "running", "slow_answers", "turns",
     )  # fmt: skip
 
-    def __init__(self, site_id: int, name: str, host: str, delay_s: float) -> None:
+    def __init__(self, site_id: int, name: str, host: str, delay_s: float, parallel: int) -> None:
         self.id = site_id
         self.name = name
         self.host = host
         self.delay_s = delay_s
+        self.pace_s = 0.0  # what its answers ask for, with --pace auto
+        self.parallel = parallel  # requests at once
         self.next_at = 0.0
         self.running = 0
-        self.waiting = 0  # on disk and in the head, not leased
+        self.ahead = 0  # leased, and asked as soon as a request that runs is over (``SqlFrontier.take_ahead``)
         self.head: list[HeadKey] = []
         self.heads: dict[int, Waiting] = {}
         self.cursor: HeadKey = END
@@ -60,16 +64,31 @@ class Site:
         self.resolving = False
         self.ip = ""
         self.placed = False
+        self.parked = False  # it waits for its address
+        self.is_through = False
         self.slow_answers = 0
+        self.good_answers = 0  # in a row
         self.failures = 0
         self.pages = 0
         self.first_ms = 0
-        self.dirty = False
         self.turns = 0
 
     @property
+    def gap_s(self) -> float:
+        """From the start of a request to that of the next."""
+        return max(self.delay_s, self.pace_s)
+
+    @property
     def has_work(self) -> bool:
-        return bool(self.errands) or (self.waiting > 0 and not self.robots_pending)
+        """Whether it can be asked for something; what is on disk behind the cursor counts until it is looked at."""
+        if self.errands:
+            return True
+        return not self.robots_pending and not self.is_through and (bool(self.heads) or self.cursor is not END)
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether something under way needs the site in RAM."""
+        return bool(self.running or self.ahead or self.errands or self.robots_pending or self.resolving or self.parked)
 
     def push(self, entry: Waiting) -> None:
         self.heads[entry.page] = entry
@@ -94,7 +113,8 @@ class Site:
     def trim(self, size: int) -> None:
         """Leaves the tail of an overgrown head to the disk."""
         keep = heapq.nsmallest(size, ((e.priority, e.page) for e in self.heads.values()))
-        self.cursor = keep[-1]
+        if self.cursor is not START:
+            self.cursor = keep[-1]
         kept = {page for _, page in keep}
         self.heads = {page: entry for page, entry in self.heads.items() if page in kept}
         self.head = keep
@@ -109,53 +129,56 @@ class Address:
     def __init__(self) -> None:
         self.running = 0
         self.next_at = 0.0
-        self.parked: deque[int] = deque()
+        self.parked: deque[Site] = deque()
 
 
 class Schedule:
     """Whose turn it is: ready sites by the key of their head, resting ones by time."""
 
-    def __init__(self, per_host: int, bounds_of: Callable[[str], tuple[int, float]], *, by_turns: bool = False) -> None:
-        self.per_host = per_host
+    def __init__(self, bounds_of: Callable[[str], tuple[int, float]], *, by_turns: bool = False) -> None:
         self._by_turns = by_turns  # depth first: the head of one endless site would always come first
         self.sites: dict[int, Site] = {}
+        self.changed: set[Site] = set()  # whose clocks are to be stored
+        self.touched: set[Site] = set()  # which perhaps have no work left
         self._bounds_of = bounds_of  # ip -> (parallel requests, delay); 0 parallel: unbounded
-        self._ready: list[tuple[int, int, int]] = []
-        self._sleeping: list[tuple[float, int]] = []
+        self._number = 0  # of entries in the heaps: the earlier one of two alike comes first
+        self._ready: list[tuple[int, int, int, Site]] = []
+        self._sleeping: list[tuple[float, int, Site]] = []
         self._addresses: dict[str, Address] = {}
 
     def place(self, site: Site, now: float) -> None:
         """Puts a site where it belongs, if it has work and a free slot; does nothing if it is placed already."""
-        if site.placed or site.resolving or not site.has_work or site.running >= self.per_host:
+        if site.placed or site.resolving or not site.has_work or site.running >= site.parallel:
             return
         site.placed = True
+        self._number += 1
         if site.next_at <= now:
-            priority, page = (-(1 << 62), 0) if site.errands else (site.turns, 0) if self._by_turns else site.peek()
-            heapq.heappush(self._ready, (priority, page, site.id))
+            priority, page = (START[0], 0) if site.errands else (site.turns, 0) if self._by_turns else site.peek()
+            heapq.heappush(self._ready, (priority, page, self._number, site))
         else:
-            heapq.heappush(self._sleeping, (site.next_at, site.id))
+            heapq.heappush(self._sleeping, (site.next_at, self._number, site))
 
     def wake(self, now: float) -> None:
         """Moves the sites whose rest is over to the ready ones."""
         while self._sleeping and self._sleeping[0][0] <= now:
-            _, site_id = heapq.heappop(self._sleeping)
-            site = self.sites.get(site_id)
-            if site is not None:
+            site = heapq.heappop(self._sleeping)[-1]
+            if self.sites.get(site.id) is site:
                 site.placed = False
+                self.touched.add(site)
                 self.place(site, now)
 
     def next_ready(self, now: float) -> Site | None:
         """The ready site whose head comes first. It is unplaced: the caller places it again."""
         while self._ready:
-            _, _, site_id = heapq.heappop(self._ready)
-            site = self.sites.get(site_id)
-            if site is None:
-                continue
+            site = heapq.heappop(self._ready)[-1]
+            if self.sites.get(site.id) is not site:
+                continue  # it left RAM while it stood here
             site.placed = False
+            self.touched.add(site)
             if site.next_at > now:  # it was put to rest while it stood here
                 self.place(site, now)
                 continue
-            if site.has_work and site.running < self.per_host:
+            if site.has_work and site.running < site.parallel:
                 return site
         return None
 
@@ -168,7 +191,7 @@ class Schedule:
         return self._sleeping[0][0] if self._sleeping else None
 
     def first_sleeper(self) -> Site | None:
-        return self.sites.get(self._sleeping[0][1]) if self._sleeping else None
+        return self._sleeping[0][-1] if self._sleeping else None
 
     def enter(self, site: Site, now: float) -> bool:
         """Takes a slot on the site's address; False if it is full or rests, and then the site waits there."""
@@ -177,34 +200,51 @@ class Schedule:
             return True
         address = self._addresses.setdefault(site.ip, Address())
         if parallel and address.running >= parallel:
-            site.placed = True
-            address.parked.append(site.id)
+            site.placed = site.parked = True
+            address.parked.append(site)
             return False
         if address.next_at > now:
             site.placed = True
-            heapq.heappush(self._sleeping, (address.next_at, site.id))
+            self._number += 1
+            heapq.heappush(self._sleeping, (address.next_at, self._number, site))
             return False
         address.running += 1
         address.next_at = now + delay_s
         return True
 
-    def leave(self, ip: str, now: float) -> None:
-        """Gives the slot on an address back, and wakes the next site parked there."""
+    def is_unhurried(self, ip: str) -> bool:
+        """Whether requests to an address may follow each other at once."""
+        return not self._bounds_of(ip)[1]
+
+    def inherit(self, ip: str) -> None:
+        """Takes the slot on an address that another request is about to leave."""
+        address = self._addresses.get(ip)
+        if address is not None:
+            address.running += 1
+
+    def leave(self, ip: str, now: float, read_at: float | None = None) -> None:
+        """Gives the slot on an address back, and wakes the next site parked there.
+
+        ``read_at`` is when the server has read the request at the latest: from then on its delay counts.
+        """
         address = self._addresses.get(ip)
         if address is None:
             return
         address.running -= 1
+        _, delay_s = self._bounds_of(ip)
+        if delay_s and read_at is not None:
+            address.next_at = max(address.next_at, read_at + delay_s)
         while address.parked:
-            site = self.sites.get(address.parked.popleft())
-            if site is not None:
-                site.placed = False
-                self.place(site, now)
-                if site.next_at <= now:
-                    return
+            site = address.parked.popleft()
+            site.placed = site.parked = False
+            self.touched.add(site)
+            self.place(site, now)
+            if site.next_at <= now:
+                return
         if address.running <= 0 and address.next_at <= now:
             del self._addresses[ip]
 
     def rest(self, site: Site, seconds: float, now: float) -> None:
         """No request to the site for this long; a longer rest already ordered stays."""
         site.next_at = max(site.next_at, now + min(seconds, REST_MAX_S))
-        site.dirty = True
+        self.changed.add(site)

@@ -6,19 +6,37 @@ import sqlite3
 from collections.abc import Callable, Iterable
 
 import msgspec
-import xxhash
+from xxhash import xxh3_64_intdigest
+
+from weft.frontier.runs import RUN_ENTRIES, Runs
 
 ADMITTED = 1  # the page is, or was, in the queue
 FINAL = 2  # refused for a reason of the URL itself: no other link can bring it in
 HOPPED = 4  # known only as the target of redirects
 DEPTH_SHIFT = 8
-ID_SHIFT = 24
-DEPTH_MAX = (1 << ID_SHIFT - DEPTH_SHIFT) - 1
+DEPTH_MAX = (1 << 16) - 1
+OPEN = 1 << 24  # any link may change something: not admitted, and not for good; or by redirects alone
+ID_SHIFT = 25
+LOW = (1 << ID_SHIFT) - 1
+_MERGED_PER_NEW = 6  # entries of runs merged for each new one: each is merged once a level
+_MERGED_AT_LEAST = 10_000
+_READ_AT_ONCE = 50_000
 
 
 def pack(url_id: int, depth: int, flags: int) -> int:
-    """What is known of a URL in one integer: a hundred of these are looked at for every page."""
-    return url_id << ID_SHIFT | min(depth, DEPTH_MAX) << DEPTH_SHIFT | flags
+    """What is known of a URL in one integer: a hundred of these are looked at for every page.
+
+    ``info & LOW`` is larger than ``reach(depth)`` exactly where a link that leads to that depth may change something.
+    """
+    if flags & FINAL:
+        return url_id << ID_SHIFT | flags
+    low = min(depth, DEPTH_MAX) << DEPTH_SHIFT | flags
+    return url_id << ID_SHIFT | (low if flags == ADMITTED else low | OPEN)
+
+
+def reach(depth: int) -> int:
+    """The largest ``info & LOW`` of a URL that a link to this depth does not bring nearer."""
+    return min(depth, DEPTH_MAX) << DEPTH_SHIFT | (1 << DEPTH_SHIFT) - 1
 
 
 def url_id_of(info: int) -> int:
@@ -27,6 +45,11 @@ def url_id_of(info: int) -> int:
 
 def depth_of(info: int) -> int:
     return info >> DEPTH_SHIFT & DEPTH_MAX
+
+
+def fingerprint_of(text: str, seed: int) -> int:
+    """The 64 bits by which a text is found. Of a key, which is another thing than a text, with the seed one higher."""
+    return xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"), seed)
 
 
 class Recent:
@@ -68,90 +91,134 @@ class Recent:
 class Seen:
     """Texts of URLs to what is known of them, and keys to pages.
 
-    A key's entry exists only where the key differs from the text it was made from; a page whose key is its own
-    text is found by the text. So the common URL costs one entry.
+    A key has an entry only where it differs from the text that it was made from; a page whose key is its own text is
+    found by the text. So the common URL costs one entry. The newest entries are kept in RAM alone: after a kill they
+    are made again from the rows of ``url`` and ``page`` behind the last run.
     """
 
-    def __init__(self, connection: sqlite3.Connection, seed: int, capacity: int) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, seed: int, capacity: int, run_entries: int = RUN_ENTRIES
+    ) -> None:  # fmt: skip
         self._connection = connection
         self._seed = seed
+        self._run_entries = run_entries
         self.recent = Recent(capacity)
-        self._keys = Recent(max(1_000, capacity // 8))
-        self._new: list[tuple[int, int]] = []
-        self._new_keys: list[tuple[int, int]] = []
-        self.recent.dropped = connection.execute("SELECT 1 FROM seen LIMIT 1").fetchone() is not None
-        self._keys.dropped = self._has_keys = (
-            connection.execute("SELECT 1 FROM seen_key LIMIT 1").fetchone() is not None
-        )
+        self._newest: dict[int, int] = {}
+        self._fingerprints: dict[str, int] = {}  # of the texts that the last prefetch did not find
+        self._new_keys = 0
+        self._flushed = 0
+        began = not connection.in_transaction
+        if began:
+            connection.execute("BEGIN IMMEDIATE")
+        self._runs = Runs(connection)
+        self._read_newest()
+        if began:
+            connection.execute("COMMIT")
+        self.recent.dropped = bool(self._newest) or self._runs.upto > 0
+        self.has_keys = bool(self._new_keys or self._runs.keys)
 
-    def _hash(self, text: str) -> int:
-        value = xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"), self._seed)
-        return value - (1 << 64) if value >> 63 else value
+    def _read_newest(self) -> None:
+        """Makes the entries again that no run holds."""
+        last = self._runs.upto
+        while True:
+            urls = self._connection.execute(
+                "SELECT id, text FROM url WHERE id > ? ORDER BY id LIMIT ?", (last, _READ_AT_ONCE)
+            ).fetchall()
+            if not urls:
+                return
+            keys = self._connection.execute(
+                "SELECT id, key FROM page WHERE id > ? AND id <= ? AND key IS NOT NULL", (last, urls[-1][0])
+            ).fetchall()
+            last = urls[-1][0]
+            seed = self._seed
+            self._newest.update((fingerprint_of(text, seed), number) for number, text in urls)
+            self._newest.update((fingerprint_of(key, seed + 1), number) for number, key in keys)
+            self._new_keys += len(keys)
+            if len(self._newest) >= self._run_entries:
+                self._write_run(last)
 
     def prefetch(self, texts: Iterable[str], describe: Callable[[list[tuple[object, ...]]], None]) -> None:
         """Brings what the database knows of these texts into RAM; afterwards absence means new.
 
-        Looked up in one sorted batch, so that each leaf of the B-tree is touched once. ``describe`` gets the rows
-        (text, url id, page id, depth, state, reason, hops) and puts them.
+        ``describe`` gets the rows (text, url id, page id, depth, state, reason, hops) and puts them.
         """
         if not self.recent.dropped:
             return
-        hashes = sorted({self._hash(text) for text in texts if self.recent.find(text) is None})
-        for start in range(0, len(hashes), 10_000):
-            batch = msgspec.json.encode(hashes[start : start + 10_000]).decode()
-            describe(
-                self._connection.execute(
-                    "SELECT u.text, u.id, p.id, p.depth, p.state, p.reason, p.hops FROM json_each(?) j"
-                    " JOIN seen s ON s.hash = j.value JOIN url u ON u.id = s.url"
-                    " LEFT JOIN page p ON p.id = coalesce(u.page, u.id)",
-                    (batch,),
-                ).fetchall()
-            )
+        young, find, seed = self.recent.young, self.recent.find, self._seed
+        missing = {text for text in texts if text not in young and find(text) is None}
+        if not missing:
+            return
+        fingerprints = {text: fingerprint_of(text, seed) for text in missing}
+        newest = self._newest
+        ids = []
+        older = []
+        for one in fingerprints.values():
+            number = newest.get(one)
+            if number is None:
+                older.append(one)
+            else:
+                ids.append(number)
+        ids += self._runs.find(older).values()
+        ids.sort()
+        for start in range(0, len(ids), 10_000):
+            batch = msgspec.json.encode(ids[start : start + 10_000]).decode()
+            describe(self._connection.execute(_DESCRIBED, (batch,)).fetchall())
+        self._fingerprints = fingerprints
 
     def add(self, text: str, url_id: int, info: int) -> None:
-        self._new.append((self._hash(text), url_id))
-        self.recent.put(text, info)
+        fingerprint = self._fingerprints.get(text)
+        if fingerprint is None:
+            fingerprint = fingerprint_of(text, self._seed)
+        self._newest[fingerprint] = url_id
+        self.recent.young[text] = info
 
-    def page_of_key(self, key: str, text: str) -> int | None:
-        """The page that has this key, where it was not made from the same text; None if there is none."""
-        if self._has_keys:
-            page = self._keys.find(key)
-            if page is not None:
-                return page
-            if self._keys.dropped:
-                row = self._connection.execute(
-                    "SELECT page FROM seen_key WHERE hash = ?", (self._hash(key),)
-                ).fetchone()
-                if row is not None:
-                    self._keys.put(key, row[0])
-                    return int(row[0])
+    def id_of_key(self, key: str, text: str) -> int | None:
+        """The id of a URL whose page has this key, where it was not made from the same text; None if there is none."""
+        if self.has_keys:
+            found = self._find(fingerprint_of(key, self._seed + 1))
+            if found is not None:
+                return found
         if key == text:
             return None
-        row = self._connection.execute(
-            "SELECT coalesce(u.page, u.id) FROM seen s JOIN url u ON u.id = s.url WHERE s.hash = ? AND u.text = ?",
-            (self._hash(key), key),
-        ).fetchone()
-        if row is not None:
-            return int(row[0])
-        info = self.recent.find(key)  # found in this very tick
-        return url_id_of(info) if info is not None else None
+        info = self.recent.find(key)
+        return url_id_of(info) if info is not None else self._find(fingerprint_of(key, self._seed))
+
+    def _find(self, fingerprint: int) -> int | None:
+        number = self._newest.get(fingerprint)
+        return number if number is not None else self._runs.find_one(fingerprint)
 
     def add_key(self, key: str, page: int) -> None:
-        self._has_keys = True
-        self._new_keys.append((self._hash(key), page))
-        self._keys.put(key, page)
+        self.has_keys = True
+        self._new_keys += 1
+        self._newest[fingerprint_of(key, self._seed + 1)] = page
 
-    def flush(self) -> None:
-        """Writes the new entries, sorted, inside the caller's transaction."""
-        self._new.sort()
-        self._new_keys.sort()
-        # IGNORE: two texts with one 64-bit hash; the second stays known by RAM and is found again as new, which
-        # costs a row and never a page
-        self._connection.executemany("INSERT OR IGNORE INTO seen VALUES(?, ?)", self._new)
-        self._connection.executemany("INSERT OR IGNORE INTO seen_key VALUES(?, ?)", self._new_keys)
-        self._new, self._new_keys = [], []
+    def flush(self, upto: int) -> None:
+        """Writes a run when enough is new, and goes on merging, inside the caller's transaction.
+
+        ``upto`` is the largest id of a URL given so far.
+        """
+        new = upto - self._flushed if self._flushed else 0
+        self._flushed = upto
+        if len(self._newest) >= self._run_entries:
+            self._write_run(upto)
+        self._runs.tidy(max(_MERGED_AT_LEAST, _MERGED_PER_NEW * new))
+
+    def close(self, upto: int) -> None:
+        """Leaves nothing to RAM alone: a crawl that rests is read by others."""
+        if self._newest:
+            self._write_run(upto)
+
+    def _write_run(self, upto: int) -> None:
+        self._runs.add(self._newest, self._new_keys, upto)
+        self._newest, self._new_keys = {}, 0
 
     def age(self) -> None:
         """Between ticks: lets go of what was not used lately."""
         self.recent.age()
-        self._keys.age()
+        self._fingerprints = {}
+
+
+_DESCRIBED = """
+SELECT u.text, u.id, p.id, p.depth, p.state, p.reason, p.hops FROM json_each(?) j JOIN url u ON u.id = j.value
+LEFT JOIN page p ON p.id = coalesce(u.page, u.id)
+"""

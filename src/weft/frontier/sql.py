@@ -1,7 +1,7 @@
 """The durable frontier: three verbs, ``offer``, ``take``, ``settle``, on the tables ``url``, ``page`` and ``site``.
 
 A page is in exactly one state, moved by UPDATE (E1). All writing happens inside the caller's transaction, the
-tick; ``take`` only reads. RAM holds the sites that have work and the heads of their queues, never the queue.
+tick; ``take`` only reads. RAM holds some of the sites that have work and the heads of their queues, never the queue.
 Depth is the least distance known: when it falls after the page was fetched, its stored links are offered again.
 """
 
@@ -15,17 +15,22 @@ import msgspec
 
 from weft.errors import POLICIES, Cause, Reason
 from weft.frontier.discovery import LIMIT_REASONS, Discovery, Hand
-from weft.frontier.polite import END, Schedule, Site, Waiting
+from weft.frontier.pace import next_pace_s
+from weft.frontier.polite import END, START, Schedule, Site, Waiting
+from weft.frontier.runs import RUN_ENTRIES
 from weft.frontier.seen import DEPTH_MAX, url_id_of
+from weft.frontier.sites import IN_RAM, Sites
 from weft.ports import Ask, Clock, Gate, Hold, Judge, Pass, Refuse
 from weft.records import Failure, Lease, Purpose, Verdict
-from weft.spec import CrawlSpec
-from weft.url import Normalizer
+from weft.spec import CrawlSpec, Paces
+from weft.url import Normalizer, site_of
 
 AddressOf = Callable[[str], tuple[str, ...] | Failure | None]
 HEAD_SIZE = 128
 RETRIES_AT_ONCE = 2_000
 HEADS_IN_ALL = 60_000
+CUT_AT_ONCE = 20_000
+RESOLVING_MOST = 1_000  # sites whose address is being asked for: then no more come from disk
 _REFUSALS_A_TAKE = 2_000
 _READ_BY_SERVER_S = 0.25  # a request that was sent has been read after this, even by a busy server
 COUNTERS = ("known", "refused", "waiting", "running", "completed", "errors", "hosts")
@@ -48,7 +53,8 @@ class SqlFrontier:
 
     def __init__(
         self, connection: sqlite3.Connection, spec: CrawlSpec, judge: Judge, gate: Gate, schedule: Schedule,
-        normalizer: Normalizer, clock: Clock, address_of: AddressOf, *, hash_seed: int, cache_entries: int = 300_000,
+        normalizer: Normalizer, clock: Clock, address_of: AddressOf, *, paces: Paces, hash_seed: int,
+        cache_entries: int = 300_000, sites_in_ram: int = IN_RAM, run_entries: int = RUN_ENTRIES,
     ) -> None:  # fmt: skip
         self._db = connection
         self._spec = spec
@@ -56,9 +62,11 @@ class SqlFrontier:
         self._gate = gate
         self._clock = clock
         self._address_of = address_of
+        self._paces = paces
         self._page_limit = spec.limits.max_pages_per_site
         self._time_limit_s = spec.limits.max_time_per_site_s
         self._min_depth = spec.scope.min_depth
+        self._auto_pace = spec.politeness.pace == "auto"
         self.schedule = schedule
         self.counts = dict.fromkeys(COUNTERS, 0)
         self.counts.update(
@@ -66,8 +74,11 @@ class SqlFrontier:
         )
         self.discovery = Discovery(
             connection, spec, judge, normalizer, clock, schedule, self.counts,
-            hash_seed=hash_seed, cache_entries=cache_entries,
+            hash_seed=hash_seed, cache_entries=cache_entries, run_entries=run_entries,
         )  # fmt: skip
+        self._sites = Sites(
+            connection, schedule, clock, spec, paces, self.discovery.name_of_new_site, in_ram=sites_in_ram
+        )
         self.hands = self.discovery.hands
         self.unresolved: deque[Site] = deque()
         self.resolving = 0
@@ -75,11 +86,13 @@ class SqlFrontier:
         self.refused_errands: list[tuple[Lease, Refuse]] = []
         self.later_seeds: list[tuple[str, str]] = []
         self._cut_sites: dict[int, str] = {}
+        self._cut_wholly: list[int] = []
         self._next_retry_ms: int | None = None
         self._errand_ips: dict[tuple[Purpose, str], str] = {}
         self._refusals_left = 0
         self._settled: list[int] = []
         self._given_back: list[int] = []
+        self._brought_back: list[int] = []
         self._unstored = 0  # hands whose R is not in the database yet
 
     def _scalar(self, query: str, *values: object) -> int:
@@ -90,37 +103,30 @@ class SqlFrontier:
     def load(self, *, killed: bool, limits_changed: bool) -> None:
         """Takes up what an earlier run left, inside a transaction: every R becomes W, new limits are applied.
 
-        After a kill the last starts are unknown, so each site rests its delay once more.
+        What waits is not looked at here: however much it is, the first page can be asked at once.
         """
-        db = self._db
-        returned = db.execute("UPDATE page SET state = 'W' WHERE state = 'R'").rowcount
+        returned = self._db.execute("UPDATE page SET state = 'W' WHERE state = 'R'").rowcount
         self.counts["waiting"] += returned
         self.counts["running"] = 0
         if limits_changed:
             self._lift_limits()
-        now, now_ms = self._clock.seconds(), self._clock.epoch_ms()
-        rows = db.execute(
-            "SELECT site, count(*) FROM page INDEXED BY page_queue WHERE state = 'W' AND retry_ms IS NULL GROUP BY site"
-        ).fetchall()
-        for site_id, waiting in rows:
-            site = self._activate(site_id)
-            site.waiting = waiting
-            site.cursor = (-END[0], 0)
-            if killed:
-                self.schedule.rest(site, site.delay_s, now)
-            self.schedule.place(site, now)
-        self._next_retry_ms = now_ms
+        self._sites.begin(killed=killed)
+        self._next_retry_ms = self._clock.epoch_ms()
 
     def _lift_limits(self) -> None:
         """Lets in what only an older, tighter limit kept out."""
         back = self._db.execute(
             "UPDATE page SET state = 'W', reason = NULL WHERE state IS NULL AND reason IN (?, ?)", LIMIT_REASONS
         ).rowcount
-        deepest = self._spec.scope.max_depth
-        back += self._db.execute(
-            "UPDATE page SET state = 'W', reason = NULL WHERE state IS NULL AND reason = ? AND depth <= ?",
-            (Reason.TOO_DEEP.value, DEPTH_MAX if deepest is None else deepest),
-        ).rowcount
+        own = self._paces.depths()
+        lift = "UPDATE page SET state = 'W', reason = NULL WHERE state IS NULL AND reason = ? AND depth <= ? AND site "
+        named = "IN (SELECT s.id FROM site s JOIN json_each(?) j ON j.value = s.name)"
+        bounds = [(named, [name], depth) for name, depth in own.items()]
+        for where, names, deepest in [*bounds, (f"NOT {named}", list(own), self._spec.scope.max_depth)]:
+            bound = DEPTH_MAX if deepest is None else deepest
+            back += self._db.execute(
+                lift + where, (Reason.TOO_DEEP.value, bound, msgspec.json.encode(names).decode())
+            ).rowcount
         self.counts["waiting"] += back
         self.counts["refused"] -= back
 
@@ -143,49 +149,28 @@ class SqlFrontier:
 
     # ---- sites -----------------------------------------------------------------------------------------------
 
-    def _activate(self, site_id: int) -> Site:
-        """The site in RAM, with its clock as stored."""
-        site = self.schedule.sites.get(site_id)
-        if site is None:
-            row = self._db.execute(
-                "SELECT s.name, s.first_access_ms, s.next_access_ms, s.slow_answers, s.failures, s.pages,"
-                " (SELECT max(crawl_delay_s) FROM origin WHERE site = s.id) FROM site s WHERE s.id = ?", (site_id,)
-            ).fetchone()  # fmt: skip
-            if row is None:
-                row = (self.discovery.site_name(site_id), None, 0, 0, 0, 0, None)
-            name, first_ms, next_ms, slow, failures, pages, delay = row
-            host = name[: name.index("]") + 1] if name.startswith("[") else name.partition(":")[0]
-            site = Site(site_id, name, host, max(self._spec.politeness.delay_s, self._capped(delay or 0.0)))
-            rest_s = (next_ms - self._clock.epoch_ms()) / 1000
-            if rest_s > 0:
-                site.next_at = self._clock.seconds() + rest_s
-            site.slow_answers, site.failures, site.pages, site.first_ms = slow, failures, pages, first_ms or 0
-            self.schedule.sites[site_id] = site
-        return site
-
-    def _capped(self, delay_s: float) -> float:
-        return min(delay_s, self._spec.politeness.max_crawl_delay_s)
-
     def site(self, site_id: int) -> Site:
-        return self._activate(site_id)
+        """The site, brought to RAM where it is not there."""
+        return self._sites.get(site_id)
 
     def set_delay(self, site_id: int, delay_s: float | None) -> None:
-        """What robots.txt asks for; never below the operator's own delay."""
-        site = self._activate(site_id)
-        wanted = max(self._spec.politeness.delay_s, self._capped(delay_s or 0.0))
+        """Takes in the Crawl-delay of robots.txt."""
+        site = self._sites.get(site_id)
+        wanted = self._sites.delay_s(site.name, delay_s)
         if wanted > site.delay_s:
             site.next_at += wanted - site.delay_s
+            self.schedule.changed.add(site)
         site.delay_s = wanted
 
     def errand(self, site_name: str, lease: Lease, *, first: bool = False) -> None:
         """A request the crawl needs for itself, in the site's own queue and on the site's own clock."""
-        site = self._activate(self.discovery.site_id(site_name))
+        site = self._sites.get(self.discovery.site_id(site_name))
         site.errands.appendleft(lease) if first else site.errands.append(lease)
         self.schedule.place(site, self._clock.seconds())
 
     def release(self, site_id: int) -> None:
         """robots.txt of the site is known now."""
-        site = self._activate(site_id)
+        site = self._sites.get(site_id)
         site.robots_pending = False
         self.schedule.place(site, self._clock.seconds())
 
@@ -205,23 +190,77 @@ class SqlFrontier:
         self.schedule.wake(now)
         leases: list[Lease] = []
         self._refusals_left = _REFUSALS_A_TAKE
-        while len(leases) < most:
+        while len(leases) < most and self._refusals_left > 0:
             site = self.schedule.next_ready(now)
             if site is None:
-                break
+                if self.resolving >= RESOLVING_MOST or not self._sites.sweep(now):
+                    break
+                continue
             lease = self._lease_of(site, now)
             if lease is not None:
                 leases.append(lease)
                 site.running += 1
                 site.turns += 1
-                site.next_at = max(site.next_at, now + site.delay_s)
+                site.next_at = max(site.next_at, now + site.gap_s)
                 site.first_ms = site.first_ms or self._clock.epoch_ms()
-                site.dirty = True
+                self.schedule.changed.add(site)
             if lease is not None or self._refusals_left <= 0:
                 self.schedule.place(site, now)  # else it waits for an answer, which will place it again
-            if self._refusals_left <= 0:
-                break
         return leases
+
+    def take_ahead(self, site_id: int, most: int) -> list[Lease]:
+        """Up to ``most`` leases of a site whose requests may follow each other without a pause.
+
+        Each is asked when a request of the same site is over, in its place (``promoted``), so that no more run at once
+        than may; it saves the way back here in between. None where the site has a delay, rests, or waits for something.
+        """
+        site = self.schedule.sites.get(site_id)
+        leases: list[Lease] = []
+        while site is not None and len(leases) < most and self._goes_on_at_once(site):
+            lease = self._errand_or_page(site)
+            if lease is None:
+                break
+            if lease.purpose is not Purpose.PAGE:  # robots.txt has grown old: it takes its turn like any other request
+                site.errands.appendleft(lease)
+                self.schedule.place(site, self._clock.seconds())
+                break
+            site.ahead += 1
+            leases.append(lease)
+        return leases
+
+    def _goes_on_at_once(self, site: Site) -> bool:
+        addresses = self._address_of(site.host)
+        if not isinstance(addresses, tuple) or (addresses[0] if addresses else "") != site.ip:
+            return False
+        return not (
+            site.gap_s
+            or self._auto_pace
+            or site.errands
+            or site.robots_pending
+            or site.slow_answers
+            or site.failures
+            or self._spec.politeness.order != "bfs"
+            or site.next_at > self._clock.seconds()
+            or not self.schedule.is_unhurried(site.ip)
+        )
+
+    def promoted(self, lease: Lease) -> None:
+        """A lease taken ahead is asked now, in the place of one that is about to be freed."""
+        site = self.schedule.sites[lease.site]
+        site.ahead -= 1
+        site.running += 1
+        self.schedule.inherit(self.hands[lease.page].ip)
+
+    def brought_back(self, lease: Lease, *, asked: bool) -> None:
+        """A lease that no answer will end, because those who had it are gone: it waits again after the next tick."""
+        if asked:
+            self.freed(lease)
+        else:
+            self.schedule.sites[lease.site].ahead -= 1
+        if lease.purpose is Purpose.PAGE:
+            self._brought_back.append(lease.page)
+        else:
+            self.errand(site_of(lease.url), lease, first=True)
 
     def _lease_of(self, site: Site, now: float) -> Lease | None:
         """The site's next lease, or None where it has to wait for something (and then it is not ready any more)."""
@@ -266,8 +305,7 @@ class SqlFrontier:
         while (entry := self._next_waiting(site)) is not None:
             match self._ask_gates(entry, site):
                 case Pass(delay_s=delay_s):
-                    site.delay_s = max(self._spec.politeness.delay_s, self._capped(delay_s))
-                    site.waiting -= 1
+                    site.delay_s = self._sites.delay_s(site.name, delay_s)
                     hand = self._in_hand(entry, site)
                     return Lease(
                         page=entry.page,
@@ -286,7 +324,6 @@ class SqlFrontier:
                     site.robots_pending = True
                     return None
                 case (Refuse() | Verdict()) as refusal:
-                    site.waiting -= 1
                     self._in_hand(entry, site)
                     self.refused_in_take.append((entry.page, refusal))
                     self._refusals_left -= 1
@@ -310,7 +347,7 @@ class SqlFrontier:
     def _over_budget(self, site: Site) -> bool:
         """Whether the site has had its pages or its time; what waits there is then set aside at the next tick."""
         reason = None
-        if self._page_limit is not None and site.pages + site.running >= self._page_limit:
+        if self._page_limit is not None and site.pages + site.running + site.ahead >= self._page_limit:
             if site.pages < self._page_limit:
                 return True  # what is under way may still fail: wait for it
             reason = Reason.SITE_PAGES
@@ -327,15 +364,16 @@ class SqlFrontier:
         self._cut_sites[site_id] = reason.value
         site = self.schedule.sites.get(site_id)
         if site is not None:
-            site.head, site.heads, site.cursor, site.waiting = [], {}, END, 0
+            site.head, site.heads, site.cursor = [], {}, END
 
     def _next_waiting(self, site: Site) -> Waiting | None:
         entry = site.pop()
-        if entry is None and site.cursor != END:
+        if entry is None and site.cursor is not END:
+            if site.cursor is not START and self._sites.on_disk and self._sites.is_full:
+                site.is_through = True  # others wait longer
+                return None
             self._refill(site)
             entry = site.pop()
-            if entry is None:
-                site.waiting = 0
         return entry
 
     def _head_size(self) -> int:
@@ -343,7 +381,7 @@ class SqlFrontier:
 
     def _refill(self, site: Site) -> None:
         """Reads the next stretch of the site's queue: a range of the index, never a scan."""
-        while site.cursor != END:
+        while site.cursor is not END:
             size = self._head_size()
             rows = self._db.execute(
                 "SELECT p.id, p.priority, u.text, p.depth, p.hops, p.chain, p.attempts FROM page p"
@@ -372,7 +410,7 @@ class SqlFrontier:
         for page, site_id, priority, url, depth, hops, chain, attempts, retry_ms in rows:
             if page in self.hands:
                 continue
-            site = self._activate(site_id)
+            site = self._sites.get(site_id)
             if page in site.heads:
                 continue
             if retry_ms > now_ms:
@@ -392,6 +430,9 @@ class SqlFrontier:
             times.append(at - self._clock.seconds())
         if self._next_retry_ms is not None:
             times.append((self._next_retry_ms - self._clock.epoch_ms()) / 1000)
+        sweep_s = self._sites.wait_s()
+        if sweep_s is not None and self.resolving < RESOLVING_MOST:  # else an address wakes the crawl
+            times.append(sweep_s)
         return max(0.0, min(times)) if times else None
 
     def rests_long(self, max_wait_s: float) -> float | None:
@@ -400,7 +441,12 @@ class SqlFrontier:
         if wait_s is None or wait_s <= max_wait_s:
             return None
         site = self.schedule.first_sleeper()
-        return None if site is not None and wait_s <= site.delay_s else wait_s
+        return None if site is not None and wait_s <= site.gap_s else wait_s
+
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether the next tick has to write what did not come from an answer."""
+        return bool(self.refused_in_take or self._brought_back)
 
     def has_ready_work(self) -> bool:
         """Whether pages wait that no one holds: if not, only the links of the present batch can bring more."""
@@ -408,29 +454,26 @@ class SqlFrontier:
 
     def has_work(self) -> bool:
         """Whether anything is left that can be taken sooner or later. Asked only when all is quiet."""
-        working = False
-        now = self._clock.seconds()
-        for site in list(self.schedule.sites.values()):
-            if site.waiting > 0 and not (site.placed or site.heads or site.robots_pending or site.resolving):
-                self._recount(site)
-                self.schedule.place(site, now)
-            working = working or site.has_work or site.robots_pending or site.resolving
-        return working
-
-    def _recount(self, site: Site) -> None:
-        """The number that waits is kept in RAM by adding and subtracting; here it is read from the table."""
-        site.waiting = self._scalar(
-            "SELECT count(*) FROM page WHERE site = ? AND state = 'W' AND retry_ms IS NULL AND depth >= ?",
-            site.id, self._min_depth,
-        )  # fmt: skip
-        site.cursor = (-END[0], 0)
+        if self._sites.on_disk or self._cut_sites:
+            return True
+        return any(s.has_work or s.robots_pending or s.resolving for s in self.schedule.sites.values())
 
     # ---- settle ----------------------------------------------------------------------------------------------
 
     def started(self, lease: Lease) -> None:
         """The request goes out now: the delay counts from here, not from when the lease was given."""
         site = self.schedule.sites[lease.site]
-        site.next_at = max(site.next_at, self._clock.seconds() + site.delay_s)
+        site.next_at = max(site.next_at, self._clock.seconds() + site.gap_s)
+        self.schedule.changed.add(site)
+
+    def answered(self, lease: Lease, answer_s: float, status: int | None) -> None:
+        """How long an answer took (None: there was none) sets the pace of its site, where the user wants that."""
+        if self._auto_pace:
+            site = self.schedule.sites[lease.site]
+            site.pace_s = next_pace_s(
+                site.pace_s, answer_s, status, delay_s=site.delay_s, parallel=site.parallel,
+                most_s=self._spec.politeness.max_crawl_delay_s,
+            )  # fmt: skip
 
     def freed(self, lease: Lease, response_s: float = 0.0) -> None:
         """The request is over: its slots are free at once, before its tick.
@@ -441,13 +484,16 @@ class SqlFrontier:
         now = self._clock.seconds()
         site = self.schedule.sites[lease.site]
         site.running -= 1
-        if site.delay_s:
-            site.next_at = max(site.next_at, now - max(0.0, response_s - _READ_BY_SERVER_S) + site.delay_s)
+        self.schedule.touched.add(site)
+        self.schedule.changed.add(site)
+        read_at = now - max(0.0, response_s - _READ_BY_SERVER_S)
+        if site.delay_s or site.pace_s:
+            site.next_at = max(site.next_at, read_at + site.gap_s)
         if lease.purpose is Purpose.PAGE:
             ip = self.hands[lease.page].ip
         else:
             ip = self._errand_ips.pop((lease.purpose, lease.url), "")
-        self.schedule.leave(ip, now)
+        self.schedule.leave(ip, now, read_at)
         self.schedule.place(site, now)
 
     def settle(self, batch: Iterable[Settled]) -> None:
@@ -457,10 +503,10 @@ class SqlFrontier:
             lease = done.lease
             hand = self.hands[lease.page]
             self._settled.append(lease.page)
-            site = self.schedule.sites[lease.site]
             if done.stored_2xx:
+                site = self._sites.get(lease.site)
                 site.pages += 1
-                site.dirty = True
+                self.schedule.changed.add(site)
             self._let_go(hand)
             if done.again_at is not None or done.retry_s is not None:
                 self._wait_again(done, hand, now_ms)
@@ -509,8 +555,10 @@ class SqlFrontier:
                 " WHERE id = ?",
                 (hand.attempts, retry_ms, done.cause.value if done.cause else None, done.visit, hand.page),
             )
-        self.schedule.sites[hand.site].waiting += 1
-        self._next_retry_ms = retry_ms if self._next_retry_ms is None else min(self._next_retry_ms, retry_ms)
+        self._look_for_retries(retry_ms)
+
+    def _look_for_retries(self, at_ms: int) -> None:
+        self._next_retry_ms = at_ms if self._next_retry_ms is None else min(self._next_retry_ms, at_ms)
 
     def _refuse_taken(self) -> None:
         """Pages that robots.txt, its absence, or what was learnt of a trap refused when their turn came."""
@@ -533,6 +581,11 @@ class SqlFrontier:
                         "UPDATE page SET state = NULL, reason = ?, retry_ms = NULL WHERE id = ?", (reason, page)
                     )
 
+    def shed(self) -> None:
+        """Between two ticks: gives back the memory of caches, its own and the database's."""
+        self.discovery.shed()
+        self._db.execute("PRAGMA shrink_memory")
+
     # ---- the tick --------------------------------------------------------------------------------------------
 
     def flush(self) -> None:
@@ -540,7 +593,7 @@ class SqlFrontier:
         self._mark_running()
         self.discovery.flush()
         self._cut()
-        self._store_sites()
+        self._sites.store()
         self._db.executemany("INSERT OR REPLACE INTO counter VALUES(?, ?)", list(self.counts.items()))
 
     def _mark_running(self) -> None:
@@ -552,7 +605,9 @@ class SqlFrontier:
                 self._db.execute("UPDATE page SET state = 'W' WHERE id = ?", (page,))
                 self.counts["running"] -= 1
                 self.counts["waiting"] += 1
+            self.discovery.moved.append(page)
         self._given_back = []
+        self._wait_once_more()
         fresh = [hand for hand in self.hands.values() if not hand.stored]
         for hand in fresh:
             hand.stored = True
@@ -561,62 +616,70 @@ class SqlFrontier:
         self.counts["running"] += len(fresh)
         self.counts["waiting"] -= len(fresh)
 
+    def _wait_once_more(self) -> None:
+        """What was brought back joins the queue as if it were to be tried again now."""
+        now_ms = self._clock.epoch_ms()
+        for page in self._brought_back:
+            hand = self.hands.pop(page)
+            if hand.stored:
+                self.counts["running"] -= 1
+                self.counts["waiting"] += 1
+            self._db.execute("UPDATE page SET state = 'W', retry_ms = ? WHERE id = ?", (now_ms, page))
+            self._next_retry_ms = now_ms
+        self._brought_back = []
+
     def _cut(self) -> None:
-        for site_id, reason in self._cut_sites.items():
-            number = self._db.execute(
-                "UPDATE page SET state = NULL, reason = ?, retry_ms = NULL WHERE site = ? AND state = 'W'",
-                (reason, site_id),
-            ).rowcount
-            self.counts["waiting"] -= number
-            self.counts["refused"] += number
-
-    def _store_sites(self) -> None:
-        now, now_ms = self._clock.seconds(), self._clock.epoch_ms()
-        rows = []
-        for site in self.schedule.sites.values():
-            if site.dirty:
-                site.dirty = False
-                next_ms = now_ms + int(max(0.0, site.next_at - now) * 1000)
-                rows.append((site.first_ms or None, next_ms, site.slow_answers, site.failures, site.pages, site.id))
-        self._db.executemany(
-            "UPDATE site SET first_access_ms = ?, next_access_ms = ?, slow_answers = ?, failures = ?, pages = ?"
-            " WHERE id = ?",
-            rows,
-        )
-
-    def _join_head(self, page: int, *, is_new: bool) -> int | None:
-        """Puts a page into the head of its site, if it belongs there; the site, where it waits."""
-        found = self.discovery.waiting(page)
-        if found is None or found[0] in self._cut_sites or page in self.hands or found[1].depth < self._min_depth:
-            return None
-        site_id, entry = found
-        site = self._activate(site_id)
-        if page in site.heads:
-            return None
-        site.waiting += is_new
-        if (entry.priority, page) <= site.cursor:
-            site.push(entry)
-            size = self._head_size()
-            if len(site.heads) > 2 * size:
-                site.trim(size)
-        return site_id
+        """Sets aside what waits on sites that are over their budget, so much at a time that a tick stays short."""
+        for site_id, reason in list(self._cut_sites.items()):
+            number = 0
+            for tried in ("NOT NULL", "NULL"):
+                some = f"SELECT id FROM page WHERE site = ? AND state = 'W' AND retry_ms IS {tried} LIMIT {CUT_AT_ONCE}"
+                number = self._db.execute(
+                    f"UPDATE page SET state = NULL, reason = ?, retry_ms = NULL WHERE id IN ({some})", (reason, site_id)
+                ).rowcount
+                self.counts["waiting"] -= number
+                self.counts["refused"] += number
+            if number < CUT_AT_ONCE:
+                self._cut_wholly.append(site_id)
 
     def committed(self) -> None:
         """After the commit: admitted pages join the heads of their sites, idle sites leave RAM."""
         now = self._clock.seconds()
-        touched = {self._join_head(page, is_new=True) for page in self.discovery.admitted}
-        touched |= {self._join_head(page, is_new=False) for page in self.discovery.moved}
-        sites = self.schedule.sites
-        for site_id in touched:
-            if site_id is not None:
-                self.schedule.place(sites[site_id], now)
+        touched: set[Site] = set()
+        for page in self.discovery.admitted:
+            self._join_head(page, touched)
+        for page in self.discovery.moved:
+            self._join_head(page, touched)
+        for site in touched:
+            self.schedule.place(site, now)
         self.discovery.committed()
-        self._cut_sites = {}
-        idle = [
-            s
-            for s in sites.values()
-            if not (s.running or s.has_work or s.placed or s.resolving or s.robots_pending or s.dirty)
-        ]
-        for site in idle:
-            if site.next_at <= now:
-                del sites[site.id]
+        for site_id in self._cut_wholly:
+            self._cut_sites.pop(site_id, None)
+        self._cut_wholly = []
+        self._sites.let_go(now)
+        if self._sites.retries_ms is not None:
+            self._look_for_retries(self._sites.retries_ms)
+            self._sites.retries_ms = None
+
+    def _join_head(self, page: int, touched: set[Site]) -> None:
+        """Puts a page into the head of its site, if it belongs there."""
+        row = self.discovery.row(page)
+        if row.state != "W" or row.site in self._cut_sites or row.depth < self._min_depth or page in self.hands:
+            return
+        site = self.schedule.sites.get(row.site)
+        if site is None:
+            if self._sites.is_full:
+                self._sites.look_on_disk()
+                return
+            site = self._sites.get(row.site)
+        elif site.cursor is not END and (row.priority, page) > site.cursor:
+            if not site.placed:
+                touched.add(site)
+            return
+        if page in site.heads:
+            return
+        site.push(self.discovery.waiting(row))
+        touched.add(site)
+        size = self._head_size()
+        if len(site.heads) > 2 * size:
+            site.trim(size)

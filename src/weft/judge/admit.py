@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -12,7 +11,7 @@ from weft.judge.scope import Patterns, make_scope, suffix_of
 from weft.judge.traps import TrapBook
 from weft.ports import Parent
 from weft.records import ADMITTED, LinkKind, Verdict
-from weft.spec import CrawlSpec
+from weft.spec import CrawlSpec, Paces
 from weft.url import host_of, scheme_of, site_of
 
 # "Bad ports" of the Fetch standard (https://fetch.spec.whatwg.org/#bad-port): services that are no web servers.
@@ -55,8 +54,11 @@ class Admission:
     addresses are in scope, and pass --accept, NOT_A_PAGE and the traps.
     """
 
-    def __init__(self, spec: CrawlSpec, seeds: Sequence[str], now_year: int) -> None:
+    def __init__(
+        self, spec: CrawlSpec, seeds: Sequence[str], now_year: int, analyse: Callable[[str], bool] | None = None
+    ) -> None:
         scope = spec.scope
+        self._analyse = analyse  # R4: the user's own word, asked last
         self._scope = make_scope(scope, ())
         self._accept = Patterns("accept", scope.accept)
         self._reject = Patterns("reject", scope.reject)
@@ -74,7 +76,7 @@ class Admission:
         self._traps = TrapBook(traps, now_year, suffix_of(scope))
         self._kinds = _kinds(scope.followed)
         self._heeds_nofollow = not scope.follow_nofollow
-        self._max_depth = scope.max_depth
+        self.paces = Paces(spec)
         self._max_redirects = spec.limits.max_redirects
         for url in seeds:
             self.add_seed(url)
@@ -91,21 +93,29 @@ class Admission:
         self._traps.trust_host(host_of(url))
         self._origins.clear()
 
-    def seed_redirects_to(self, url: str) -> None:
-        """Takes in the site that a start address itself leads to: ``example.org`` to ``www.example.org``."""
+    def seed_redirects_to(self, url: str, source: str) -> None:
+        """Takes in the site that a start address itself leads to: ``example.org`` to ``www.example.org``.
+
+        What ``source``, the site that redirects, has of its own holds there too.
+        """
         if not url.startswith(("http://", "https://")) or "@" in url[8 : url.find("/", 8)]:
             return
         site = site_of(url)
         name = f"{scheme_of(url)}://{site}" if self._same_scheme else site
         known = scheme_of(url) in self._schemes.get(site, ()) if self._same_scheme else site in self._seed_sites
-        if known or name in self._new_sites:
+        if known:
             return
+        if self.paces.has(site_of(source)) and not self.paces.has(site):
+            name = f"{name} {site_of(source)}"
         self.allow_site(name)
         self._new_sites.append(name)
 
     def allow_site(self, name: str) -> None:
         """Takes back what ``new_sites`` gave in an earlier run."""
+        name, like, source = name.partition(" ")
         scheme, mark, site = name.rpartition("://")
+        if like and self.paces.has(source):
+            self.paces.take_over(site, source)
         if mark:
             self._schemes.setdefault(site, set()).add(scheme)
         self._seed_sites.add(site)
@@ -152,6 +162,8 @@ class Admission:
         extension = extension_of(url, start)
         if extension and self._is_file(extension):
             return Verdict(Reason.NOT_A_PAGE, f".{extension}")
+        if self._analyse is not None and not self._analyse(url):
+            return Verdict(Reason.REJECTED, "the analyser of --part")
         return self._traps.judge(url, site_id, parent)
 
     def _remember_origin(self, origin: str, url: str) -> Verdict | None:
@@ -189,7 +201,7 @@ class Admission:
 
     # ---- links -----------------------------------------------------------------------------------------------
 
-    def judge_link(self, kind: int, rel: str, nofollow: bool, depth: int, hops: int) -> Verdict:
+    def judge_link(self, kind: int, rel: str, nofollow: bool, depth: int, hops: int, target: str) -> Verdict:
         """For one link, ``nofollow`` being its page's word: KIND_NOT_FOLLOWED, NOFOLLOW, TOO_DEEP, TOO_MANY_REDIRECTS.
 
         Redirects and sitemaps are no links that a page recommends, so nofollow does not speak of them.
@@ -201,8 +213,9 @@ class Admission:
                 return Verdict(Reason.NOFOLLOW, "its page says so")
             if "nofollow" in rel.lower().split():
                 return Verdict(Reason.NOFOLLOW, "the link says so")
-        if self._max_depth is not None and depth > self._max_depth:
-            return Verdict(Reason.TOO_DEEP, f"depth {depth}, more than --max-depth {self._max_depth}")
+        deepest = self.paces.max_depth(site_of(target) if self.paces.has_depths else "")
+        if deepest is not None and depth > deepest:
+            return Verdict(Reason.TOO_DEEP, f"depth {depth}, more than --max-depth {deepest}")
         if hops > self._max_redirects:
             return Verdict(Reason.TOO_MANY_REDIRECTS, f"{hops}, more than max_redirects = {self._max_redirects}")
         return ADMITTED
@@ -267,6 +280,8 @@ def _kinds(follow: Sequence[str]) -> frozenset[int]:
     labels = {kind.label: kind.value for kind in LinkKind}
     for name in follow:
         if name not in labels:
+            from difflib import get_close_matches
+
             near = get_close_matches(name, labels, 1)
             hint = f" (did you mean {near[0]}?)" if near else ""
             raise SpecError(f"follow: there are no links of kind {name!r}{hint}: choose from {', '.join(labels)}")

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
-from typing import Protocol
-
-import re2
+from typing import Any, Protocol
 
 from weft import spec
 from weft.errors import SpecError
@@ -50,6 +47,8 @@ def make_scope(scope: spec.Scope, seeds: Sequence[str]) -> ScopeRule:
         case "suffix":
             return _Suffix(suffix_of(scope))
         case _:
+            from difflib import get_close_matches
+
             near = get_close_matches(name, (*SCOPES, "suffix"), 1)
             hint = f" (did you mean {near[0]}?)" if near else ""
             raise SpecError(f"scope {scope.scope!r} is not known{hint}: choose {', '.join(SCOPES)} or suffix:NAME")
@@ -217,9 +216,13 @@ class Patterns:
     """Regular expressions of the user, searched in URLs in linear time (RE2)."""
 
     def __init__(self, option: str, expressions: Sequence[str]) -> None:
+        self._compiled: list[tuple[str, Any]] = []
+        if not expressions:
+            return
+        import re2
+
         options = re2.Options()
         options.log_errors = False
-        self._compiled = []
         for expression in expressions:
             try:
                 self._compiled.append((expression, re2.compile(expression, options)))

@@ -11,12 +11,15 @@ import msgspec
 
 from weft.errors import SpecError
 from weft.options.option import Option, Run, value_in
+from weft.options.sites import settings_of
 from weft.options.table import BY_NAME, OPTIONS, PRESETS
-from weft.options.toml import Given, read_toml, withheld_secrets, write_toml, written_value
+from weft.options.toml import Given, SpecFile, read_toml, withheld_secrets, write_toml, written_value
 from weft.options.values import Context, Value
-from weft.spec import CrawlSpec
+from weft.spec import CrawlSpec, Politeness, SitePace
 
 SPEC_FILE = "crawl.toml"
+LEAST_SKIPPED = 0.5  # texts less alike than this share too little to be looked up page by page
+RCCRAWLER = ".ini"
 
 Warn = Callable[[str], None]
 Layer = Mapping[str, Given]
@@ -54,16 +57,28 @@ def crawl_order(
     ``arguments`` holds what was written on the command line, by option name. Without a seed it is an error unless
     the folder holds a crawl to go on with.
     """
-    file = read_toml(Path(config)) if config is not None else None
+    file = _read_config(Path(config)) if config is not None else None
+    named = _absolute(seeds, Path.cwd()) or (_absolute(file.seeds, file.path.parent) if file else ())
     layers = [file.given if file else {}, environment_layer(environment), arguments_layer(arguments, warn)]
-    layers = [reveal(layer, ask) for layer in layers]
+    sites_wanted = file is not None and file.path.suffix.lower() == RCCRAWLER and not seeds
+    layers = [hosts_layer(named, wanted=sites_wanted), *(reveal(layer, ask) for layer in layers)]
     _want_secrets(file.secrets if file else (), layers)
     spec, run = _assembled(layers)
-    named = _absolute(seeds, Path.cwd()) or (_absolute(file.seeds, file.path.parent) if file else ())
     goes_on = run.output is not None and not run.fresh and Path(run.output, SPEC_FILE).is_file()
     if not named and not goes_on:
+        if file is not None and file.path.suffix.lower() == RCCRAWLER:
+            raise SpecError(f"there is no hosts.txt beside {file.path}, and no seed is named")
         raise SpecError("no seed: give a URL, a host or a file of them, for example: weft crawl https://example.org")
     return Order(_with_secret_names(msgspec.structs.replace(spec, seeds=named)), run)
+
+
+def _read_config(path: Path) -> SpecFile:
+    """The options of a file, by the form that its name tells."""
+    if path.suffix.lower() == RCCRAWLER:
+        from weft.options.rccrawler import read_settings
+
+        return read_settings(path)
+    return read_toml(path)
 
 
 def resume_order(
@@ -115,8 +130,9 @@ def spec_of(seeds: Sequence[str], options: Mapping[str, object]) -> CrawlSpec:
             raise SpecError(f"unknown option {key!r} (nearest: {nearest(key, known)})")
         plain = str(raw) if isinstance(raw, os.PathLike) else raw
         layer[name] = Given(plain if plain is not None else _nothing(BY_NAME[name]), key, Path.cwd())
-    spec, _run = _assembled([layer])
-    return _with_secret_names(msgspec.structs.replace(spec, seeds=_absolute(seeds, Path.cwd())))
+    named = _absolute(seeds, Path.cwd())
+    spec, _run = _assembled([hosts_layer(named), layer])
+    return _with_secret_names(msgspec.structs.replace(spec, seeds=named))
 
 
 def differences(old: CrawlSpec, new: CrawlSpec) -> list[Difference]:
@@ -162,6 +178,25 @@ def environment_layer(environment: Mapping[str, str]) -> dict[str, Given]:
         for option in OPTIONS
         if option.secret and environment.get(option.variable, "").strip()
     }
+
+
+def hosts_layer(seeds: Sequence[str], *, wanted: bool = False) -> dict[str, Given]:
+    """What lists of sites among the seeds say of their sites (R1), and room for all that they want at once.
+
+    ``wanted``: a file that is no such list is an error.
+    """
+    from weft.seeds import hosts_of_file
+
+    paces: dict[str, SitePace] = {}
+    names = [name for name in seeds if Path(name).is_absolute() and Path(name).is_file()]
+    for name in names:
+        paces.update((host.pace.site, host.pace) for host in hosts_of_file(Path(name), wanted=wanted))
+    if not paces:
+        return {}
+    at_once = sum(pace.per_host or 0 for pace in paces.values())
+    workers = min(max(at_once, Politeness().workers), 10_000)
+    rows = {site: settings_of(pace) for site, pace in paces.items()}
+    return {name: Given(raw, ", ".join(names), Path.cwd()) for name, raw in (("site", rows), ("workers", workers))}
 
 
 def reveal(layer: Layer, ask: Callable[[str], str] | None) -> dict[str, Given]:
@@ -246,6 +281,9 @@ def _check_together(values: Mapping[str, Value]) -> None:
         raise SpecError(f"--min-depth {least} is more than --max-depth {deepest}: nothing would be fetched")
     if values["cookies"] and values["no-cookies"] is False:  # the field behind --no-cookies says whether they are kept
         raise SpecError("--cookies and --no-cookies exclude each other")
+    near = values["near-duplicates"]
+    if values["skip-duplicates"] == "near" and not (isinstance(near, float) and near >= LEAST_SKIPPED):
+        raise SpecError(f"--skip-duplicates near needs --near-duplicates with {LEAST_SKIPPED} or more")
 
 
 def _spec_from(values: Mapping[str, Value]) -> CrawlSpec:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 
-_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)
+from weft.lazy import regex
+
+_HEADER_NAME = regex(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """The known name that looks most like ``name``; there is always one."""
     known = {key.lower().replace("_", "-"): key for key in names}
-    return known[difflib.get_close_matches(name.lower().replace("_", "-"), known, n=1, cutoff=0.0)[0]]
+    from difflib import get_close_matches
+
+    return known[get_close_matches(name.lower().replace("_", "-"), known, n=1, cutoff=0.0)[0]]
 
 
 def regular_expression(pattern: str) -> str:

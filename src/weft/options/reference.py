@@ -31,7 +31,7 @@ def reference_markdown() -> str:
     for group, title in GROUPS.items():
         parts.append(f"## {group}: {title}\n\n| option | default | resume | meaning |\n|---|---|---|---|")
         parts[-1] += "".join(f"\n{_row(option)}" for option in OPTIONS if option.group == group) + "\n"
-    parts.append("## Presets\n\n" + "\n".join(_preset(mode) for mode in PRESETS) + "\n")
+    parts.append("## Presets\n\n| option | sets |\n|---|---|\n" + "\n".join(_preset(mode) for mode in PRESETS) + "\n")
     return "\n".join(parts)
 
 
@@ -49,13 +49,13 @@ def _row(option: Option) -> str:
 def _preset(mode: str) -> str:
     by_name = {option.name: option for option in OPTIONS}
     settings = (f"`{name} = {shown(by_name[name].kind.write(value))}`" for name, value in PRESETS[mode].items())
-    return f"- `--mode {mode}`: {', '.join(settings)}"
+    return f"| `--mode {mode}` | {', '.join(settings)} |"
 
 
 def shown(value: Plain) -> str:
     """A written value as people read it."""
     if isinstance(value, bool):
         return "on" if value else "off"
-    if isinstance(value, list):
+    if isinstance(value, list | dict):
         return ",".join(value) or "none"
     return str(value) or "not set"

@@ -7,11 +7,12 @@ value, in groups, and withholds secrets.
 from __future__ import annotations
 
 import re
-import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from weft.errors import SpecError
+from weft.lazy import regex
 from weft.options.checks import header_name, nearest
 from weft.options.option import Option, value_in
 from weft.options.table import BY_NAME, GROUPS, OPTIONS
@@ -19,11 +20,11 @@ from weft.options.values import Plain, Value
 from weft.spec import CrawlSpec
 
 MAX_FILE_B = 50_000_000
-FOREIGN = {".conf": "Tarantula's Crawler.conf", ".ini": "RCCrawler's settings.ini"}
+FOREIGN = {".conf": "Tarantula's Crawler.conf"}
 SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie"})
 """Headers whose values are credentials: they are withheld from crawl.toml like the secrets."""
 
-_AT = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
+_AT = regex(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 _EXTRA_KEYS = ("seeds", "secrets")
 
 
@@ -46,7 +47,12 @@ class SpecFile(NamedTuple):
 
 def read_toml(path: Path) -> SpecFile:
     """The keys of a TOML file with their places, or ``SpecError`` with file, line and the nearest valid name."""
-    text = _text_of(path)
+    import tomllib
+
+    foreign = FOREIGN.get(path.suffix.lower())
+    if foreign:
+        raise SpecError(f"{path}: files like {foreign} are not read by this version; -c takes a TOML file")
+    text = text_of(path)
     try:
         table = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -65,13 +71,11 @@ def read_toml(path: Path) -> SpecFile:
     return SpecFile(path, given, seeds, secrets)
 
 
-def _text_of(path: Path) -> str:
-    foreign = FOREIGN.get(path.suffix.lower())
-    if foreign:
-        raise SpecError(f"{path}: files like {foreign} are not read by this version; -c takes a TOML file")
+def text_of(path: Path) -> str:
+    """The text of a file of options, line ends as ``\\n``; ``SpecError`` where it cannot be one."""
     try:
         if path.is_dir():
-            raise SpecError(f"{path} is a folder; -c takes a TOML file")
+            raise SpecError(f"{path} is a folder; -c takes a file")
         if path.stat().st_size > MAX_FILE_B:
             raise SpecError(f"{path} is larger than {MAX_FILE_B // 1_000_000} MB; that is no specification")
         content = path.read_bytes()
@@ -81,7 +85,7 @@ def _text_of(path: Path) -> str:
         return content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise SpecError(f"{path}:{line}: not UTF-8 text, as TOML has to be") from None
+        raise SpecError(f"{path}:{line}: not UTF-8 text") from None
 
 
 def _syntax_message(path: Path, text: str, message: str) -> str:
@@ -103,15 +107,18 @@ def _line_of(text: str, key: str) -> int:
 
     A line that looks like it may lie inside a text of many lines: it is one only if all before it is whole TOML.
     """
+    import tomllib
+
     name = re.escape(key)
     looks_like = re.compile(rf"^[ \t]*(?:\[[ \t]*)?[\"']?{name}[\"']?[ \t]*(?:[=.\]]|$)", re.MULTILINE)
-    for match in list(looks_like.finditer(text))[:100]:
+    matches = list(looks_like.finditer(text))[:100]
+    for match in matches if len(matches) > 1 else ():
         try:
             tomllib.loads(text[: match.start()])
         except (tomllib.TOMLDecodeError, RecursionError):
             continue
         return text.count("\n", 0, match.start()) + 1
-    return 1
+    return text.count("\n", 0, matches[0].start()) + 1 if matches else 1
 
 
 def write_toml(spec: CrawlSpec) -> str:
@@ -129,7 +136,7 @@ def write_toml(spec: CrawlSpec) -> str:
         members = [option for option in OPTIONS if option.group == group and option.in_spec and not option.secret]
         if members:
             lines += ["", f"# {group}: {title}"]
-            lines += [f"{option.name} = {_toml(written_value(spec, option))}" for option in members]
+            lines += [line for option in members for line in _lines_of(option.name, written_value(spec, option))]
     return "\n".join(lines) + "\n"
 
 
@@ -137,7 +144,7 @@ def written_value(spec: CrawlSpec, option: Option) -> Plain:
     """The value of an option in the form that is written, without headers that are credentials."""
     value: Value = value_in(spec, option)
     if option.name == "header" and isinstance(value, tuple):
-        value = tuple(line for line in value if header_name(line) not in SECRET_HEADERS)
+        value = tuple(line for line in value if isinstance(line, str) and header_name(line) not in SECRET_HEADERS)
     return option.kind.write(value)
 
 
@@ -149,7 +156,18 @@ def withheld_secrets(spec: CrawlSpec) -> tuple[str, ...]:
     return tuple(option.name for option in OPTIONS if option.name in names or option.name in spec.secrets)
 
 
-def _toml(value: Plain) -> str:
+def _lines_of(name: str, value: Plain) -> list[str]:
+    """One line; of a table, one for each of its rows."""
+    if isinstance(value, dict):
+        return [f"{name}.{_toml_text(key)} = {_toml_row(row)}" for key, row in value.items()] or [f"{name} = {{}}"]
+    return [f"{name} = {_toml(value)}"]
+
+
+def _toml_row(row: Mapping[str, str | int | float]) -> str:
+    return f"{{{', '.join(f'{key} = {_toml(value)}' for key, value in row.items())}}}"
+
+
+def _toml(value: str | int | float | list[str]) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):

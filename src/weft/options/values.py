@@ -15,12 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from weft.lazy import regex
 from weft.options.checks import header, header_name, nearest, shown
+from weft.spec import SitePace
 
-Value = str | int | float | bool | tuple[str, ...] | None
+Value = str | int | float | bool | tuple[str, ...] | tuple[SitePace, ...] | None
 """What a field of the specification can hold."""
 
-Plain = str | int | float | bool | list[str]
+Plain = str | int | float | bool | list[str] | dict[str, dict[str, str | int | float]]
 """What the TOML writer can write."""
 
 MAX_TEXT = 10_000
@@ -36,10 +38,11 @@ TIMES_ACCEPTED = "a time such as 0.5, 100s, 5m, 2h or 7d (a bare number is secon
 SIZES_ACCEPTED = "a size in bytes such as 500000, 10M or 1G (powers of 1000), or 1Gi (powers of 1024)"
 
 _NUMBER = r"(\d{1,15}(?:\.\d{0,9})?|\.\d{1,9})"
-_TIME = re.compile(_NUMBER + r" ?(ms|s|m|h|d|)", re.ASCII)
-_SIZE = re.compile(_NUMBER + r" ?([kmgt]i?|)b?", re.ASCII | re.IGNORECASE)
-_WHOLE = re.compile(r"\d{1,16}", re.ASCII)
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_TIME = regex(_NUMBER + r" ?(ms|s|m|h|d|)", re.ASCII)
+_SIZE = regex(_NUMBER + r" ?([kmgt]i?|)b?", re.ASCII | re.IGNORECASE)
+_FRACTION = regex(r"\d{1,3}(?:\.\d{0,15})?|\.\d{1,15}", re.ASCII)
+_WHOLE = regex(r"\d{1,16}", re.ASCII)
+_CONTROL = regex(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class Context(NamedTuple):
@@ -154,6 +157,24 @@ def whole(low: int = 0, high: int = MAX_WHOLE) -> Kind:
     return Kind(accepts, "N", read, _as_it_is)
 
 
+def fraction() -> Kind:
+    """A number from 0 to 1."""
+    accepts = "a number from 0 to 1 such as 0.99"
+
+    def read(raw: object, _context: Context) -> Value:
+        if isinstance(raw, str) and _FRACTION.fullmatch(raw.strip()):
+            raw = float(raw)
+        if isinstance(raw, bool) or not isinstance(raw, int | float) or not 0 <= raw <= 1:
+            raise ValueError(f"{shown(raw)} is not {accepts}")
+        return float(raw)
+
+    def write(value: Value) -> Plain:
+        assert isinstance(value, float)
+        return value
+
+    return Kind(accepts, "SHARE", read, write)
+
+
 def optional(kind: Kind, word: str = "none") -> Kind:
     """The same, or a word that stands for no value of one's own."""
 
@@ -235,6 +256,19 @@ def file(metavar: str = "FILE") -> Kind:
     return Kind(accepts, metavar, read, _empty_for_none)
 
 
+def place(word: str = "") -> Kind:
+    """The absolute path of a file or folder that need not exist; the empty text means not set. ``word`` stays one."""
+
+    def read(raw: object, context: Context) -> Value:
+        name = one_line(raw)
+        if not name or name == word:
+            return name or None
+        return os.path.abspath(context.folder / Path(name).expanduser())
+
+    metavar = f"FOLDER|{word}" if word else "FILE"
+    return Kind(f"the name of a folder, or {word}" if word else "the name of a file", metavar, read, _empty_for_none)
+
+
 def one_line(raw: object) -> str:
     """A stripped text without control characters, or ValueError."""
     if not isinstance(raw, str):
@@ -269,7 +303,7 @@ def several_headers() -> Kind:
         lines = [one_line(part) for part in parts_of(raw)]
         if lines == ["none"]:
             return ()
-        below = context.below if isinstance(context.below, tuple) else ()
+        below = _texts_below(context)
         new = [header(line) for line in lines if line]
         names = {header_name(line) for line in new}
         return tuple(line for line in below if header_name(line) not in names) + tuple(new)
@@ -289,7 +323,7 @@ def choice(metavar: str, names: Callable[[], Sequence[str]], what: str) -> Kind:
         relative = [token for token in tokens if token[0] in "+-"]
         if relative and len(relative) < len(tokens):
             raise ValueError(f"{shown(raw)} mixes a full list with changes by + and -; give one or the other")
-        chosen = set(context.below if relative and isinstance(context.below, tuple) else ())
+        chosen = set(_texts_below(context) if relative else ())
         for token in tokens if tokens != ["none"] else ():
             name = token.lstrip("+-")
             if name not in known:
@@ -314,6 +348,11 @@ def parts_of(raw: object) -> list[object]:
     raise ValueError(f"{shown(raw)} is not a text or a list of texts")
 
 
+def _texts_below(context: Context) -> tuple[str, ...]:
+    below = context.below if isinstance(context.below, tuple) else ()
+    return tuple(text for text in below if isinstance(text, str))
+
+
 def _as_it_is(value: Value) -> Plain:
     assert isinstance(value, str | int)
     return value
@@ -325,4 +364,4 @@ def _empty_for_none(value: Value) -> Plain:
 
 def as_list(value: Value) -> list[str]:
     assert isinstance(value, tuple)
-    return list(value)
+    return [text for text in value if isinstance(text, str)]

@@ -21,6 +21,8 @@ from typing import Final, NamedTuple
 
 import turbohtml
 
+from weft.lazy import regex
+
 try:
     import resource
 except ImportError:  # no such limits on this system
@@ -39,9 +41,9 @@ _SAMPLE_STEP_B = 16_384
 _SAMPLE_B = 512
 
 _ATTRIBUTES = rb"""(?:[^>=]++|=[\t\n\f\r ]*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z))?+)*+"""
-_ROOT = re.compile(rb"<([bBhH][oOtT][dDmM][yYlL])(?=[\s/>])")
-_REST_OF_TAG = re.compile(_ATTRIBUTES)
-_FORMATTING = re.compile(
+_ROOT = regex(rb"<([bBhH][oOtT][dDmM][yYlL])(?=[\s/>])")
+_REST_OF_TAG = regex(_ATTRIBUTES)
+_FORMATTING = regex(
     rb"<(/?(?:b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u|a(?=[\s/][^>]{2048}))(?=[\s/>]))", re.IGNORECASE
 )
 

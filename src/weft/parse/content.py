@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from importlib import import_module
 from typing import Final
 
 import turbohtml
-import turbohtml.detect  # registers the decoders of the Encoding Standard as "whatwg-*" codecs
 
+from weft.lazy import regex
 from weft.parse.bounds import memory_bound
 
 HTML_TYPES: Final = frozenset({"text/html", "application/xhtml+xml"})
@@ -23,6 +24,7 @@ LATE_META_B: Final = 65_536
 
 _SAMPLE_B = 16_384  # what detection reads: it costs 100 ns a byte
 _UTF16_B = 512
+_SAME_START_B = 512  # within which the first meta is looked for; all of it is kept to know it again
 
 _TYPE = re.compile(
     r"[ \t\r\n]*([!#$%&'*+\-.^_`|~0-9A-Za-z]{1,127}/[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,127})[ \t\r\n]*(?:[;,]|$)"
@@ -72,13 +74,13 @@ _SIGNATURES: Final[tuple[tuple[bytes, str], ...]] = (
 _FIRST_BYTES = frozenset(signature[0] for signature, _ in _SIGNATURES)
 _RIFF = {b"WEBP": "image/webp", b"AVI ": "video/avi", b"WAVE": "audio/wave"}
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
-_LOOKS_LIKE_HTML = re.compile(
+_LOOKS_LIKE_HTML = regex(
     rb"[\t\n\x0c\r ]*(?:<!--|<(?:!doctype html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p)"
     rb"[ >\t\r\n/])",
     re.IGNORECASE,
 )
-_LOOKS_LIKE_XML = re.compile(rb"[\t\n\x0c\r ]*<\?xml")
-_FEED = re.compile(
+_LOOKS_LIKE_XML = regex(rb"[\t\n\x0c\r ]*<\?xml")
+_FEED = regex(
     rb"(?:\xef\xbb\xbf)?(?:[\t\n\x0c\r ]++|<!--.*?-->|<\?.*?\?>|<![^>-][^>]*>)*+<(rss|feed|rdf:RDF)[\s>]", re.DOTALL
 )
 _FEED_TYPES = {b"rss": "application/rss+xml", b"feed": "application/atom+xml", b"rdf:RDF": "application/rss+xml"}
@@ -94,11 +96,11 @@ _REST_OF_TAG = re.compile(
     rb"""(?:[\t\n\x0c\r /]++|[^\t\n\x0c\r />][^\t\n\x0c\r />=]*+[\t\n\x0c\r ]*+"""
     rb"""(?:=[\t\n\x0c\r ]*+(?:"[^"]*+"|'[^']*+'|(?!["'])[^\t\n\x0c\r >]*+)|(?!=)))*+>"""
 )
-_ATTRIBUTE = re.compile(
+_ATTRIBUTE = regex(
     rb"""([^\t\n\x0c\r />][^\t\n\x0c\r />=]*+)[\t\n\x0c\r ]*+"""
     rb"""(?:=[\t\n\x0c\r ]*+(?:"([^"]*+)"|'([^']*+)'|([^\t\n\x0c\r >]*+)))?+"""
 )
-_CHARSET_IN_CONTENT = re.compile(
+_CHARSET_IN_CONTENT = regex(
     rb"""charset[\t\n\x0c\r ]*=[\t\n\x0c\r ]*(?:"([^"]*)"|'([^']*)'|([^"'\t\n\x0c\r ;][^\t\n\x0c\r ;]*))""",
     re.IGNORECASE,
 )
@@ -113,8 +115,10 @@ def media_type(content_type: str | None, body: bytes) -> str:
     The header counts unless the first bytes prove it wrong: a PNG or a PDF declared as HTML is a PNG or a PDF, plain
     text full of control bytes is binary. Without a usable header the bytes alone decide.
     """
-    declared = _declared_type(content_type)
+    declared = declared_type(content_type)
     if declared in HTML_TYPES:
+        if body[:14].lower() == b"<!doctype html":  # nearly every page; it can be nothing else
+            return declared
         return _signature_type(body) or _feed_type(body) or declared
     if declared in _UNKNOWN_TYPES:
         return _unknown_type(body)
@@ -161,12 +165,17 @@ def sniff_encoding(body: bytes, http_charset: str | None) -> str:
 def decode(body: bytes, encoding: str) -> str:
     """The text, byte order mark removed, what cannot be decoded replaced; an unknown encoding is taken for UTF-8."""
     name = encoding_named(encoding) or "utf-8"
-    text = body.decode("utf-8" if name == "utf-8" else "whatwg-" + name, "replace")
+    text = body.decode("utf-8", "replace") if name == "utf-8" else _decoded(body, name)
     return text[1:] if name.startswith("utf-") and text.startswith("\ufeff") else text
 
 
+def _decoded(body: bytes, encoding: str) -> str:
+    import_module("turbohtml.detect")  # registers the decoders of the Encoding Standard as "whatwg-*" codecs
+    return body.decode("whatwg-" + encoding, "replace")
+
+
 @lru_cache(maxsize=512)
-def _declared_type(content_type: str | None) -> str:
+def declared_type(content_type: str | None) -> str:
     match = _TYPE.match(content_type[:1_000]) if content_type else None
     return match[1].lower() if match else ""
 
@@ -212,7 +221,8 @@ def _is_binary(body: bytes) -> bool:
 
 def _meta_encoding(body: bytes) -> str | None:
     """The encoding that the document itself declares, or None."""
-    found = _prescan(body[:PRESCAN_B])
+    first_meta = body.find(b">", max(0, body.find(b"<meta", 0, _SAME_START_B)), _SAME_START_B) + 1
+    found = _prescan_of_start(body[:first_meta]) or _prescan(body[:PRESCAN_B])
     if found or b"charset" not in body[PRESCAN_B:LATE_META_B].lower():
         return found
     try:
@@ -222,6 +232,12 @@ def _meta_encoding(body: bytes) -> str | None:
         return None
     certain = document.encoding_confidence == "certain" and document.encoding
     return certain.lower() if certain else None
+
+
+@lru_cache(maxsize=256)
+def _prescan_of_start(start: bytes) -> str | None:
+    """The same for what a page begins with, up to its first meta: on all pages of a site it is the same."""
+    return _prescan(start)
 
 
 def _prescan(head: bytes) -> str | None:
@@ -267,8 +283,10 @@ def _detected_encoding(body: bytes) -> str:
         return "windows-1252"
     if _is_utf8(body):
         return "utf-8"
+    from turbohtml.detect import detect
+
     try:
-        found = turbohtml.detect.detect(_sample(body)).encoding
+        found = detect(_sample(body)).encoding
     except Exception:  # foreign code; without its guess the standard's default holds
         found = None
     name = encoding_named(found) if found else None

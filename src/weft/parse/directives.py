@@ -6,14 +6,16 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+from weft.lazy import regex
+
 MAX_HEADER_LINKS: Final = 100
 
 _SPACE = " \t\n\f\r"
-_REFRESH = re.compile(r"[ \t\n\f\r]*([0-9]*)([0-9.]*)")
-_URL_SIGN = re.compile(r"url[ \t\n\f\r]*=[ \t\n\f\r]*", re.IGNORECASE)
-_LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8}){0,7}")
-_LINK_VALUE = re.compile(r"<([^>]*)>((?:[ \t]*;(?:[^,;\"]++|\"(?:[^\"\\]|\\.)*+(?:\"|$))*+)*+)")
-_LINK_PARAMETER = re.compile(r";[ \t]*([^=;,\s]+)[ \t]*(?:=[ \t]*(?:\"((?:[^\"\\]|\\.)*)\"|([^;,\"\s]*)))?")
+_REFRESH = regex(r"[ \t\n\f\r]*([0-9]*)([0-9.]*)")
+_URL_SIGN = regex(r"url[ \t\n\f\r]*=[ \t\n\f\r]*", re.IGNORECASE)
+_LANGUAGE = regex(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8}){0,7}")
+_LINK_VALUE = regex(r"<([^>]*)>((?:[ \t]*;(?:[^,;\"]++|\"(?:[^\"\\]|\\.)*+(?:\"|$))*+)*+)")
+_LINK_PARAMETER = regex(r";[ \t]*([^=;,\s]+)[ \t]*(?:=[ \t]*(?:\"((?:[^\"\\]|\\.)*)\"|([^;,\"\s]*)))?")
 _VALUED_DIRECTIVES = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
 
 

@@ -8,13 +8,14 @@ runs once for each of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from time import monotonic
 from typing import Final
 
 from turbohtml import Document, Element, Namespace
 
+from weft.lazy import regex
 from weft.parse.bounds import tree_of
 from weft.parse.content import charset_of, decode, is_html, media_type, sniff_encoding
 from weft.parse.directives import (
@@ -25,7 +26,7 @@ from weft.parse.directives import (
     robots_directives,
     x_robots_directives,
 )
-from weft.parse.text import seen_text, visible_text
+from weft.parse.text import flat_text, plain_text, seen_text, visible_text
 from weft.records import Link, LinkKind, Parsed
 from weft.url import Resolver, is_plain_fragment
 
@@ -42,15 +43,15 @@ _MAX_TARGETS = 8_000_000  # characters that links may take from a long base, all
 
 _WEB = ("http://", "https://")
 _LEFT_OUT = frozenset({"data", "blob", "about"})
-_SRCSET_URL = re.compile(r"[\s,]*([^\s]+)")
-_SRCSET_DESCRIPTORS = re.compile(r"(?:[^,(]++|\([^)]*+(?:\)|$))*+,?")
-_CODE_LINK = re.compile(
+_SRCSET_URL = regex(r"[\s,]*([^\s]+)")
+_SRCSET_DESCRIPTORS = regex(r"(?:[^,(]++|\([^)]*+(?:\)|$))*+,?")
+_CODE_LINK = regex(
     r"(?<![\w$.])(?:(?:window|document|self|top|parent|this)\s*+\.\s*+)*+"
     r"(?:location(?:\s*+\.\s*+href)?\s*+=(?!=)\s*+|location\s*+\.\s*+(?:assign|replace)\s*+\(\s*+"
     r"|(?<=window\.)open\s*+\(\s*+)"
     r"(?:'((?:[^'\\\n]|\\.)*+)'|\"((?:[^\"\\\n]|\\.)*+)\")(?!\s*+\+)"
 )
-_ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
+_ESCAPE = regex(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
 
 # Plain numbers: a member of an enumeration costs its look-up and a conversion, sixty times a page.
 _A: Final = int(LinkKind.A)
@@ -79,17 +80,20 @@ def parse_page(
     *,
     agent: str = "weft",
     max_links: int = MAX_LINKS,
+    sketch: Callable[[str], bytes] | None = None,
 ) -> Parsed:
     """What a document says, whatever it is; never raises.
 
     Of what is no HTML only type and headers count. Links come in document order, those of headers first. ``agent`` is
-    the name that robots directives may address.
+    the name that robots directives may address; ``sketch`` is given the visible text.
     """
     media = media_type(content_type, body)
     encoding = sniff_encoding(body, charset_of(content_type)) if is_html(media) else charset_of(content_type)
     page = _Page(url, encoding or "utf-8", max_links, agent.lower())
     page.take_headers(x_robots_tag, link_headers, refresh_header)
     if encoding is None or not is_html(media):
+        if sketch is not None and media.startswith("text/"):
+            page.sketch = sketch(plain_text(body, content_type))
         return page.parsed(media, encoding)
     try:
         if encoding.startswith("utf-16"):
@@ -102,6 +106,8 @@ def parse_page(
         page.text_left = len(body) + MAX_ANCHOR
         page.problems.extend(filter(None, [tree.problem]))
         page.take_tree(tree.document)
+        if sketch is not None:
+            page.sketch = sketch(flat_text(tree.document))
     except Exception as error:  # the border to foreign code: what it cannot take is a fact about the page
         page.problems.append(f"parser failed: {type(error).__name__}: {error}"[:500])
     return page.parsed(media, encoding)
@@ -110,33 +116,32 @@ def parse_page(
 class _Page:
     """Collects what one document says. Links found before a late ``<base>`` are taken again."""
 
-    __slots__ = (
-        *("url", "encoding", "agent", "max_links", "resolver", "base", "base_known"),
-        *("links", "cut", "unresolved", "problems", "text_left", "deadline_s", "anchor"),
-        *("title", "description", "language", "meta_language", "canonical", "directives"),
-    )
+    # what a page begins with: most of it is never set, and reading a class's default is as quick
+    base: str | None = None
+    base_known = False
+    cut = False
+    unresolved = 0
+    title: str | None = None
+    description: str | None = None
+    language: str | None = None
+    meta_language: str | None = None
+    canonical: str | None = None
+    directives = Directives()
+    text_left = 0  # anchors together cannot be longer than the document, unless links are nested to do harm
+    deadline_s = 0.0
+    anchor: Element | None = None  # the last link of the web, its place, and whether it still has no text
+    anchor_at = 0
+    is_unnamed = False
+    sketch = b""
 
     def __init__(self, url: str, encoding: str, max_links: int, agent: str) -> None:
         self.url = url
         self.encoding = encoding
         self.agent = agent
-        self.resolver = Resolver(url, encoding)
+        self.resolver = Resolver(url, encoding, serialised=True)
         self.max_links = min(max_links, max(100, _MAX_TARGETS // (len(url) + 1)))
-        self.base: str | None = None
-        self.base_known = False
         self.links: list[Link] = []
-        self.cut = False
-        self.unresolved = 0
-        self.title: str | None = None
-        self.description: str | None = None
-        self.language: str | None = None
-        self.meta_language: str | None = None
-        self.canonical: str | None = None
-        self.directives = Directives()
         self.problems: list[str] = []
-        self.text_left = 0  # anchors together cannot be longer than the document, unless links are nested to do harm
-        self.deadline_s = 0.0
-        self.anchor: Element | None = None  # the last link of the web
 
     def parsed(self, media: str, encoding: str | None) -> Parsed:
         if self.unresolved:
@@ -156,6 +161,7 @@ class _Page:
             links=self.links,
             links_cut=self.cut,
             problem="; ".join(self.problems),
+            sketch=self.sketch,
         )
 
     def take_headers(self, x_robots_tag: Sequence[str], link_headers: Sequence[str], refresh: str | None) -> None:
@@ -173,54 +179,53 @@ class _Page:
         if not self._walk(document):
             links, self.unresolved, self.canonical = of_headers
             del self.links[links:]
-            self.cut, self.anchor = False, None
+            self.cut, self.anchor, self.is_unnamed = False, None, False
             self._walk(document)
 
     def _walk(self, document: Document) -> bool:
         """Whether all was resolved with the right base; if not, that base is known now."""
         has_code = document.select_one("[onclick]") is not None
-        elements: Iterable[Element] = document.select(_TAGS_AND_CODE) if has_code else document.iter_elements(_TAGS)
+        found: Iterable[Element] = document.select(_TAGS_AND_CODE) if has_code else document.iter_elements(_TAGS)
+        elements = iter(found)
         of_headers = len(self.links)
-        links, resolve, max_links = self.links, self.resolver.resolve, self.max_links
-        meanings = self.resolver.meanings  # most references of a page were met on its sisters: no call for those
+        links, max_links = self.links, self.max_links
+        page, meaning = self.resolver.page, self.resolver.meanings.get
         new_tuple = tuple.__new__  # half the time of Link(...)
-        skipped = 0
         for element in elements:
-            if skipped:
-                skipped -= 1
-                continue
             tag = element.tag
             if tag == "a":
                 reference = element.attr("href")
                 count = len(links)
-                found = None
-                if reference is not None and count < max_links:
+                if reference is None or count >= max_links:
+                    if reference is not None or element.namespace is Namespace.SVG:
+                        self._take_unusual_a(element, reference)
+                else:
                     path, mark, fragment = reference.partition("#")
-                    found = meanings.get(path)
-                    if found is None or (mark and not is_plain_fragment(fragment)):
-                        found = resolve(reference)
-                    elif mark:
-                        found = (found[0], fragment)
-                if found is not None and found[0].startswith("http"):
-                    if count & 31 == 31:
-                        self._watch_time()
-                    text = element.text if self.text_left > 0 else ""
-                    if len(text) > MAX_ANCHOR:
-                        text = self._shortened(text)
-                    anchor = " ".join(text.split()) or self._alt(element)
-                    rel = element.attr("rel")
-                    links.append(new_tuple(Link, (found[0], _A, anchor, _rel(rel) if rel else "", found[1])))
-                    self.anchor = element
-                elif reference is not None or element.namespace is Namespace.SVG:
-                    self._take_unusual_a(element, reference)
+                    # most references of a page were met on its sisters, or lead into the page itself: no call for those
+                    target = meaning(path) if path else page if mark else None
+                    if target is None or not (not mark or is_plain_fragment(fragment)):
+                        target, fragment = self.resolver.resolve(reference) or ("", "")
+                    if target.startswith("http"):
+                        if count & 31 == 31:
+                            self._watch_time()
+                        text = element.text if self.text_left > 0 else ""
+                        if len(text) > MAX_ANCHOR:
+                            text = self._shortened(text)
+                        anchor = " ".join(text.split())
+                        rel = element.attr("rel")
+                        links.append(new_tuple(Link, (target, _A, anchor, _rel(rel) if rel else "", fragment)))
+                        self.anchor, self.anchor_at, self.is_unnamed = element, count, not anchor
+                    else:
+                        self._take_unusual_a(element, reference)
             elif tag == "base":
                 if self._take_base(element):
                     if len(links) > of_headers or self.unresolved:
                         return False
-                    resolve, max_links = self.resolver.resolve, self.max_links
-                    meanings = self.resolver.meanings
+                    max_links = self.max_links
+                    page, meaning = self.resolver.page, self.resolver.meanings.get
             elif tag == "template":
-                skipped = _unseen_size(element, has_code)
+                for _ in range(_unseen_size(element, has_code)):
+                    next(elements, None)
             else:
                 take = _TAKERS.get(tag)
                 if take is not None:
@@ -257,7 +262,7 @@ class _Page:
 
     def _take_unusual_a(self, element: Element, reference: str | None) -> None:
         """Takes a link that leads out of the web, or nowhere, or is one too many, or is one of SVG."""
-        self.anchor = None
+        self.anchor, self.is_unnamed = None, False
         if reference is None:
             reference = element.attr("xlink:href")
             if reference is None:
@@ -269,17 +274,19 @@ class _Page:
 
     def _add(self, reference: str, kind: int, anchor: str = "", rel: str = "") -> str | None:
         """The target of a link, now among the links; None where it leads nowhere, or nowhere that counts."""
-        if reference[:5].lower() == "data:":
-            return None
-        found = self.resolver.resolve(reference)
-        if found is None:
-            self.unresolved += 1
-            return None
-        target, fragment = found
-        if not target.startswith(_WEB):
-            if target[: target.find(":")] in _LEFT_OUT:
+        target, fragment = self.resolver.meanings.get(reference), ""
+        if target is None:
+            if reference[:5].lower() == "data:":
                 return None
-            target, fragment = target[:MAX_OPAQUE], fragment[:MAX_OPAQUE]
+            found = self.resolver.resolve(reference)
+            if found is None:
+                self.unresolved += 1
+                return None
+            target, fragment = found
+            if not target.startswith(_WEB):
+                if target[: target.find(":")] in _LEFT_OUT:
+                    return None
+                target, fragment = target[:MAX_OPAQUE], fragment[:MAX_OPAQUE]
         if len(self.links) >= self.max_links:
             self.cut = True
         else:
@@ -292,10 +299,10 @@ class _Page:
         if self.base_known or reference is None or element.namespace is not Namespace.HTML:
             return False
         self.base_known = True
-        found = Resolver(self.url, self.encoding).resolve(reference)
+        found = Resolver(self.url, self.encoding, serialised=True).resolve(reference)
         if found is None or not found[0].startswith(_WEB) or found[0] == self.url:
             return False
-        resolver = Resolver(found[0], self.encoding)
+        resolver = Resolver(found[0], self.encoding, serialised=True)
         if resolver.resolve("") is None:
             return False  # longer than any base may be
         self.base, self.resolver = found[0], resolver
@@ -333,17 +340,13 @@ class _Page:
     def _take_link(self, element: Element) -> None:
         reference = element.attr("href")
         if reference and element.namespace is Namespace.HTML:
-            self._add_by_rel(reference, _rel(element.attr("rel") or ""), _words(element, "title"))
+            self._add_by_rel(reference, element.attr("rel") or "", _words(element, "title"))
 
     def _add_by_rel(self, reference: str, rel: str, title: str) -> None:
-        if "stylesheet" in rel:
-            self._add(reference, _STYLE, title, rel)
-        elif "canonical" in rel.split():
-            target = self._add(reference, _CANONICAL, title, rel)
-            if self.canonical is None and target and target.startswith(_WEB):
-                self.canonical = target
-        else:
-            self._add(reference, _LINK, title, rel)
+        kind, words = _kind_by_rel(rel[:MAX_REL])
+        target = self._add(reference, kind, title, words)
+        if kind == _CANONICAL and self.canonical is None and target and target.startswith(_WEB):
+            self.canonical = target
 
     def _take_area(self, element: Element) -> None:
         reference = element.attr("href")
@@ -357,10 +360,21 @@ class _Page:
 
     def _take_image(self, element: Element) -> None:
         alt = _words(element, "alt")
+        if self.is_unnamed:
+            self._name_anchor(element, alt)
         reference = element.attr("src")
         if reference:
             self._add(reference, _IMAGE, alt)
         self._take_srcset(element, alt)
+
+    def _name_anchor(self, image: Element, alt: str) -> None:
+        """Gives a link without text the ``alt`` of its images. The first one that stands elsewhere ends it."""
+        if image.closest("a") != self.anchor:
+            self.is_unnamed = False
+        elif alt:
+            target, kind, anchor, rel, fragment = self.links[self.anchor_at]
+            anchor = f"{anchor} {alt}"[:MAX_ANCHOR] if anchor else alt
+            self.links[self.anchor_at] = Link(target, kind, anchor, rel, fragment)
 
     def _take_srcset(self, element: Element, alt: str) -> None:
         srcset = element.attr("srcset")
@@ -389,8 +403,8 @@ class _Page:
     def _take_unseen(self, element: Element) -> None:
         """Takes the text of a script or a style sheet out of the link that it stands in."""
         if self.anchor is not None and element.closest("a") == self.anchor:
-            at = next(at for at in range(len(self.links) - 1, -1, -1) if self.links[at].kind == _A)
-            self.links[at] = self.links[at]._replace(anchor=seen_text(self.anchor)[:MAX_ANCHOR])
+            link = self.links[self.anchor_at]
+            self.links[self.anchor_at] = link._replace(anchor=seen_text(self.anchor)[:MAX_ANCHOR])
             self.anchor = None
 
     def _take_media(self, element: Element) -> None:
@@ -480,7 +494,9 @@ def _svg_href(element: Element) -> str | None:
 def _words(element: Element, attribute: str) -> str:
     """What an attribute says, spaces collapsed."""
     value = element.attr(attribute)
-    return _collapsed(value, MAX_ANCHOR) if value else ""
+    if not value:
+        return ""
+    return " ".join(value.split()) if len(value) <= MAX_ANCHOR else _collapsed(value, MAX_ANCHOR)
 
 
 def _rel(rel: str) -> str:
@@ -490,6 +506,15 @@ def _rel(rel: str) -> str:
 @lru_cache(maxsize=256)
 def _rel_words(rel: str) -> str:
     return " ".join(rel.lower().split())
+
+
+@lru_cache(maxsize=256)
+def _kind_by_rel(rel: str) -> tuple[int, str]:
+    """What kind of link a ``<link>`` with this ``rel`` is, and the rel as it is kept."""
+    words = _rel_words(rel)
+    if "stylesheet" in words:
+        return _STYLE, words
+    return (_CANONICAL if "canonical" in words.split() else _LINK), words
 
 
 def _collapsed(text: str, limit: int) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import islice
 from typing import Final
 
-from turbohtml import CData, Element, Node, Text
+from turbohtml import CData, Document, Element, Node, PlainText, Text
 
 from weft.parse.bounds import tree_of
 from weft.parse.content import charset_of, decode, is_html, media_type, sniff_encoding
@@ -29,12 +30,33 @@ _BLOCKS = frozenset(
 )
 _CELLS = frozenset({"td", "th"})
 
+# The renderer of plain text in C is thirty times as fast as a walk. It lays tables and lists out, indents quotations
+# and knows fewer blocks than we do: under other names they are plain blocks to it.
+_RENDERING = PlainText(layout="strict", bullet="", table_cell_separator=" ")
+_TO_BLOCKS = tuple(
+    re.findall(
+        r"\w+",
+        """blockquote caption center dialog dir fieldset form hgroup legend li listing menu ol optgroup option plaintext
+        search select table tbody td textarea tfoot th thead tr ul xmp""",
+    )
+)
+_TO_INLINE = (*UNSEEN, "rp")
+
 
 def visible_text(body: bytes, content_type: str | None) -> str:
     """The text of a page, a line for each block; plain text as it is; nothing for what is no text.
 
     Scripts, styles, templates and the head are left out.
     """
+    return _text_of(body, content_type, _lines_of)
+
+
+def plain_text(body: bytes, content_type: str | None) -> str:
+    """The text that near-duplicates are told by: the same as ``visible_text``, but for whitespace, and faster."""
+    return _text_of(body, content_type, flat_text)
+
+
+def _text_of(body: bytes, content_type: str | None, text_of: Callable[[Document], str]) -> str:
     media = media_type(content_type, body)
     encoding = sniff_encoding(body, charset_of(content_type))
     if not is_html(media):
@@ -43,9 +65,25 @@ def visible_text(body: bytes, content_type: str | None) -> str:
         body, encoding = decode(body, encoding).encode("utf-8", "replace"), "utf-8"
     try:
         tree = tree_of(body, encoding)
+        return text_of(tree.document) if tree else ""
     except Exception:  # foreign code: a page it cannot take has no text
         return ""
-    return _lines_of(tree.document) if tree else ""
+
+
+def flat_text(document: Document) -> str:
+    """The same characters as ``visible_text`` has, whitespace apart, in a fraction of the time. The tree is used up.
+
+    Blocks are told apart by whitespace, but for what follows a block inside an inline element.
+    """
+    for element in list(document.iter_elements(_TO_BLOCKS)):
+        element.tag = "div"
+    for element in list(document.iter_elements(_TO_INLINE)):
+        if element.tag in UNSEEN:
+            for node in list(element.children):
+                if isinstance(node, Text | CData):
+                    node.extract()
+        element.tag = "span"
+    return document.to_text(_RENDERING)
 
 
 def seen_text(element: Element) -> str:

@@ -4,26 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Protocol
 
 from weft.errors import Cause
 from weft.records import Failure, Fetched, Lease, Visit
-from weft.store.sql import SqlStore
+from weft.store.sql import StoredBody
 from weft.store.warc import RevisitOf, WarcWriter, payload_digest
 
 REVISIT_MIN_B = 256  # below it the record that refers is larger than what it saves
 
 
+class Kept(Protocol):
+    """What the archive reads and fills in: a lease, its visit, and the name of the file that holds its record."""
+
+    lease: Lease
+    visit: Visit
+    warc: str
+
+
+FindBody = Callable[[int, str], StoredBody | None]
+"""The committed answer with this hash and digest, or None."""
+
+
 class Archive:
     """Writes one exchange, or one metadata record for a failure, per visit."""
 
-    def __init__(self, writer: WarcWriter, store: SqlStore, request_head: Callable[[Lease], bytes]) -> None:
+    def __init__(self, writer: WarcWriter, find_body: FindBody, request_head: Callable[[Lease], bytes]) -> None:
         self._writer = writer
-        self._store = store
+        self._find_body = find_body
         self._request_head = request_head
 
-    def keep(self, lease: Lease, visit: Visit, answer: Fetched | Failure, maybe_known: bool) -> None:
+    def keep(self, kept: Kept, answer: Fetched | Failure) -> None:
         """Puts the answer into the archive's buffer and its place into the visit."""
-        moment = datetime.fromtimestamp(visit.started_ms / 1000, UTC)
+        lease, visit = kept.lease, kept.visit
+        moment = _moment(visit.started_ms // 1000)
         match answer:
             case Failure(cause=cause, detail=detail):
                 if cause is Cause.BUG:
@@ -31,7 +46,7 @@ class Archive:
                 place = self._writer.write_metadata(lease.url, moment, {"cause": cause.value, "detail": detail})
             case Fetched():
                 visit.digest = payload_digest(answer.wire)
-                revisit = self._same_payload(visit, answer, maybe_known)
+                revisit = self._same_payload(visit, answer)
                 visit.revisit = revisit is not None
                 place = self._writer.write_exchange(
                     lease.url,
@@ -45,16 +60,16 @@ class Archive:
                     revisit,
                     digest=visit.digest,
                 )
-        visit.warc, visit.warc_offset, visit.warc_length = self._store.warc_id(place.file), place.offset, place.length
+        kept.warc, visit.warc_offset, visit.warc_length = place.file, place.offset, place.length
 
-    def _same_payload(self, visit: Visit, answer: Fetched, maybe_known: bool) -> RevisitOf | None:
+    def _same_payload(self, visit: Visit, answer: Fetched) -> RevisitOf | None:
         """The committed record that a revisit record may name."""
-        if not maybe_known or visit.hash is None or visit.digest is None or len(answer.wire) < REVISIT_MIN_B:
+        if visit.hash is None or visit.digest is None or len(answer.wire) < REVISIT_MIN_B:
             return None
-        stored = self._store.stored_body(visit.hash, visit.digest)
+        stored = self._find_body(visit.hash, visit.digest)
         if stored is None:
             return None
-        return RevisitOf(stored.url, datetime.fromtimestamp(stored.started_ms / 1000, UTC), stored.digest)
+        return RevisitOf(stored.url, _moment(stored.started_ms // 1000), stored.digest)
 
     def flush(self) -> None:
         self._writer.flush()
@@ -66,11 +81,18 @@ class Archive:
         self._writer.close()
 
 
-class NoArchive:
-    """`--no-archive`: data only."""
+@lru_cache(maxsize=64)
+def _moment(epoch_s: int) -> datetime:
+    """A second of the crawl: WARC dates have no finer grain, and a second has many answers."""
+    return datetime.fromtimestamp(epoch_s, UTC)
 
-    def keep(self, lease: Lease, visit: Visit, answer: Fetched | Failure, maybe_known: bool) -> None:
-        return
+
+class NoArchive:
+    """`--no-archive`: data only. The digest is that of the decoded body: it tells equal bodies that are not kept."""
+
+    def keep(self, kept: Kept, answer: Fetched | Failure) -> None:
+        if kept.visit.hash is not None and isinstance(answer, Fetched):
+            kept.visit.digest = payload_digest(answer.body)
 
     def flush(self) -> None:
         return

@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import heapq
 import re
-import tempfile
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +19,7 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 import msgspec
 
 from weft.errors import StoreError
+from weft.lazy import regex
 
 REVISIT_MIME = "warc/revisit"  # what the ``mime`` of a revisit record's row must be
 UNKNOWN_MIME = "unk"
@@ -32,22 +32,22 @@ _MAX_UNESCAPES = 16  # "%2525..." is unescaped until it stays the same; a URL ma
 _SIMPLE_TAIL = re.compile(
     r"(?>[A-Za-z0-9_~-][A-Za-z0-9_.~-]*+/?)*+(?:\?[A-Za-z0-9_.~=&/:;,+-]*+)?"
 )  # no escapes, no dots
-_SESSION_HINT = re.compile(r"sid=|sessionid|cfid=")
-_WWW = re.compile(rb"www\d*\.")
-_TO_ESCAPE = re.compile(rb"[^!-~]|[#%]")
+_SESSION_HINT = regex(r"sid=|sessionid|cfid=")
+_WWW = regex(rb"www\d*\.")
+_TO_ESCAPE = regex(rb"[^!-~]|[#%]")
 _SAFE = "!\"$&'()*+,-./:;<=>?@[\\]^_`{|}~"
 _SESSION_PATHS = (
-    re.compile(rb"/\((?:[a-z]\([0-9a-z]{24}\))+\)/(?=[^?]+\.aspx)"),
-    re.compile(rb"/\([0-9a-z]{24}\)/(?=[^?]+\.aspx)"),
+    regex(rb"/\((?:[a-z]\([0-9a-z]{24}\))+\)/(?=[^?]+\.aspx)"),
+    regex(rb"/\([0-9a-z]{24}\)/(?=[^?]+\.aspx)"),
 )
 _SESSION_QUERIES = (
-    re.compile(rb"jsessionid=[0-9a-z]{32}(?:&|$)"),
-    re.compile(rb"phpsessid=[0-9a-z]{32}(?:&|$)"),
-    re.compile(rb"sid=[0-9a-z]{32}(?:&|$)"),
-    re.compile(rb"aspsessionid[a-z]{8}=[a-z]{24}(?:&|$)"),
-    re.compile(rb"cfid=[^&]+&cftoken=[^&]+(?:&|$)"),
+    regex(rb"jsessionid=[0-9a-z]{32}(?:&|$)"),
+    regex(rb"phpsessid=[0-9a-z]{32}(?:&|$)"),
+    regex(rb"sid=[0-9a-z]{32}(?:&|$)"),
+    regex(rb"aspsessionid[a-z]{8}=[a-z]{24}(?:&|$)"),
+    regex(rb"cfid=[^&]+&cftoken=[^&]+(?:&|$)"),
 )
-_NOT_PLAIN = re.compile(r"[^!-~]+")
+_NOT_PLAIN = regex(r"[^!-~]+")
 
 
 class CdxRow(NamedTuple):
@@ -177,20 +177,27 @@ def _escaped(text: bytes) -> bytes:
 
 def cdxj_line(row: CdxRow) -> bytes:
     """One line of the index, its line end included."""
-    url = row.url
+    url, date, mime, status, digest, length, offset, filename = row
     if not url.isascii() or not url.isprintable() or " " in url:
         url = _NOT_PLAIN.sub(_percent_encoded, url)
-    fields = _Fields(
-        url,
-        (row.mime if row.mime.isascii() and row.mime.isprintable() else _NOT_PLAIN.sub("", row.mime)) or UNKNOWN_MIME,
-        "-" if row.status is None else str(row.status),
-        row.digest.removeprefix("sha1:"),
-        str(row.length),
-        str(row.offset),
-        row.filename,
-    )
-    stamp = row.date.astimezone(UTC).isoformat("-", "seconds")[:19].replace("-", "").replace(":", "")
-    return b"%b %b\n" % (f"{surt_key(url)} {stamp}".encode("ascii", "replace"), _ENCODER.encode(fields))
+    if not mime.isascii() or not mime.isprintable():
+        mime = _NOT_PLAIN.sub("", mime)
+    mime, digest = mime or UNKNOWN_MIME, digest.removeprefix("sha1:")
+    state = "-" if status is None else str(status)
+    texts = f"{url}{mime}{digest}{filename}"
+    if '"' in texts or "\\" in texts or not texts.isprintable():
+        fields = _ENCODER.encode(_Fields(url, mime, state, digest, str(length), str(offset), filename)).decode()
+    else:  # nothing to escape, as nearly always
+        fields = (
+            f'{{"url":"{url}","mime":"{mime}","status":"{state}","digest":"{digest}","length":"{length}",'
+            f'"offset":"{offset}","filename":"{filename}"}}'
+        )
+    return f"{surt_key(url)} {_stamp(int(date.timestamp()))} {fields}\n".encode("utf-8", "replace")
+
+
+@functools.lru_cache(maxsize=64)
+def _stamp(epoch_s: int) -> str:
+    return datetime.fromtimestamp(epoch_s, UTC).strftime("%Y%m%d%H%M%S").zfill(14)
 
 
 def _percent_encoded(found: re.Match[str]) -> str:
@@ -258,6 +265,8 @@ class _Sorter:
     def _keep(self, level: int, lines: Iterable[bytes]) -> None:
         if level == len(self._levels):
             self._levels.append([])
+        import tempfile
+
         run: IO[bytes] = tempfile.TemporaryFile(dir=self._folder, buffering=1 << 17)  # noqa: SIM115  # closed in __exit__
         runs = self._levels[level]
         runs.append(run)

@@ -77,14 +77,49 @@ FROM page p JOIN site s ON s.id = p.site JOIN url o ON o.id = p.id JOIN url u ON
      LEFT JOIN visit v ON v.id = p.visit;
 """
 
+SORTED_RUNS = """
+DROP TABLE seen;
+DROP TABLE seen_key;
+CREATE TABLE seen(id INTEGER PRIMARY KEY, fingerprints BLOB NOT NULL, ids BLOB NOT NULL);
+CREATE TABLE seen_run(
+    id INTEGER PRIMARY KEY, level INTEGER NOT NULL, entries INTEGER NOT NULL, keys INTEGER NOT NULL,
+    upto INTEGER NOT NULL, filter BLOB NOT NULL);
+"""
+
 
 def create(connection: sqlite3.Connection) -> None:
     """The first schema."""
-    for statement in (TABLES + VIEWS).split(";\n"):
-        if statement.strip():
-            connection.execute(statement)
+    _run(connection, TABLES + VIEWS)
     connection.executemany("INSERT INTO link_kind VALUES(?, ?)", [(kind.value, kind.label) for kind in LinkKind])
 
 
-MIGRATIONS = (create,)
+def keep_duplicates(connection: sqlite3.Connection) -> None:
+    """Sketches of texts, and what was made of them at the end of the crawl (E18, G7)."""
+    connection.execute("CREATE TABLE sketch(visit INTEGER PRIMARY KEY REFERENCES visit, data BLOB NOT NULL)")
+    connection.execute(
+        "CREATE TABLE near_duplicate(page INTEGER PRIMARY KEY REFERENCES page,"
+        " duplicate_of INTEGER NOT NULL REFERENCES page, similarity REAL NOT NULL)"
+    )
+
+
+def sort_the_seen_set(connection: sqlite3.Connection) -> None:
+    """The third schema: the seen-set in sorted runs. What no run holds is made again from the URLs at the start."""
+    _run(connection, SORTED_RUNS)
+
+
+def _run(connection: sqlite3.Connection, statements: str) -> None:
+    for statement in statements.split(";\n"):
+        if statement.strip():
+            connection.execute(statement)
+
+
+def find_sketches(connection: sqlite3.Connection) -> None:
+    """Sketches by their bands, for crawls that do not follow the links of near-duplicates (G7)."""
+    connection.execute(
+        "CREATE TABLE sketch_band(hash INTEGER NOT NULL, visit INTEGER NOT NULL, PRIMARY KEY(hash, visit))"
+        " WITHOUT ROWID"
+    )
+
+
+MIGRATIONS = (create, keep_duplicates, sort_the_seen_set, find_sketches)
 VERSION = len(MIGRATIONS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import lru_cache
 
 import msgspec
@@ -47,12 +46,10 @@ class SqlStore:
         return number
 
     def stored_body(self, body_hash: int, digest: str) -> StoredBody | None:
-        """A committed answer with this payload, or None."""
-        row = self._db.execute(
-            "SELECT u.text, v.started_ms, v.digest FROM visit v JOIN url u ON u.id = v.url"
-            " WHERE v.hash = ? AND v.digest = ? AND v.warc IS NOT NULL ORDER BY v.id LIMIT 1", (body_hash, digest)
-        ).fetchone()  # fmt: skip
-        return StoredBody(*row) if row is not None else None
+        """A committed answer with this payload, or None. Costs a look-up only where the body may be known."""
+        if self._all_bodies and body_hash not in self._bodies:
+            return None
+        return find_body(self._db, body_hash, digest)
 
     def meets_body(self, body_hash: int) -> bool:
         """Whether a body with this hash was met before; it has been from now on."""
@@ -79,6 +76,7 @@ class SqlStore:
         visits: Sequence[Visit],
         packs: Sequence[tuple[int, Sequence[object]]],
         positions: Mapping[str, tuple[int, bool]],
+        sketches: Sequence[tuple[int, bytes]] = (),
     ) -> None:
         """All of one tick, inside the caller's transaction."""
         self._db.executemany(
@@ -90,11 +88,21 @@ class SqlStore:
         self._db.executemany(
             "INSERT INTO link_pack VALUES(?, ?)", [(visit, _encode(links).decode()) for visit, links in packs if links]
         )
+        self._db.executemany("INSERT INTO sketch VALUES(?, ?)", sketches)
         self._db.executemany("INSERT OR REPLACE INTO counter VALUES(?, ?)", list(self.totals.items()))
 
     def bug(self, at_ms: int, url: str, traceback: str) -> None:
         self.totals["bugs"] += 1
         self._db.execute("INSERT INTO bug(at_ms, url, traceback) VALUES(?, ?, ?)", (at_ms, url, traceback))
+
+
+def find_body(connection: sqlite3.Connection, body_hash: int, digest: str) -> StoredBody | None:
+    """A committed answer with this payload, or None."""
+    row = connection.execute(
+        "SELECT u.text, v.started_ms, v.digest FROM visit v JOIN url u ON u.id = v.url"
+        " WHERE v.hash = ? AND v.digest = ? AND v.warc IS NOT NULL ORDER BY v.id LIMIT 1", (body_hash, digest)
+    ).fetchone()  # fmt: skip
+    return StoredBody(*row) if row is not None else None
 
 
 @lru_cache(maxsize=4096)
@@ -103,12 +111,32 @@ def iso_of_http_date(text: str | None) -> str | None:
     if not text:
         return None
     try:
-        moment = parsedate_to_datetime(text)
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=UTC)
+        moment = _plain_date(text) or _any_date(text)
         return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (ValueError, OverflowError, IndexError, TypeError):
         return None
+
+
+def _plain_date(text: str) -> datetime | None:
+    """The date of the form that nearly all servers send, ``Sun, 06 Nov 1994 08:49:37 GMT``; None for every other."""
+    if len(text) != 29 or text[3:5] != ", " or text[25:] != " GMT" or text[7:12] not in _MONTHS:
+        return None
+    day, year, clock = text[5:7], text[12:16], text[17:25].split(":")
+    if text[16] != " " or len(clock) != 3 or not (day + year + "".join(clock)).isdecimal() or clock[2] == "60":
+        return None
+    hour, minute, second = map(int, clock)
+    return datetime(int(year), _MONTHS[text[7:12]], int(day), hour, minute, second, tzinfo=UTC)
+
+
+def _any_date(text: str) -> datetime:
+    from email.utils import parsedate_to_datetime  # loads a dozen modules
+
+    moment = parsedate_to_datetime(text)
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+_MONTH_NAMES = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_MONTHS = {f" {name} ": number for number, name in enumerate(_MONTH_NAMES, 1)}
 
 
 def iso_of_ms(epoch_ms: int | None) -> str | None:

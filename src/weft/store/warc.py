@@ -18,7 +18,8 @@ import random
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -26,8 +27,11 @@ from urllib.parse import quote
 from isal import igzip_lib, isal_zlib
 
 from weft.errors import FolderError, StoreError
+from weft.lazy import regex
 
 LEVEL = 2
+SMALL_B = 2_048
+SMALL_LEVEL = 0  # the better levels take six times as long to begin as such a record takes
 MAX_RECORD_B = 1 << 30  # no record is read past this, whatever a damaged or foreign file says
 REVISIT_PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 CONFORMS_TO = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
@@ -37,19 +41,19 @@ _READ_B = 1 << 16
 _MAX_SERIAL = 99_999
 _IsalError: type[Exception] = isal_zlib.IsalError  # type: ignore[assignment]  # its stub names an instance, not the class
 
-_OUR_FILE = re.compile(r"weft-[A-Za-z0-9_-]+-\d{14}-\d{5}\.warc(\.gz)?")
-_PREFIX = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_OUR_FILE = regex(r"weft-[A-Za-z0-9_-]+-\d{14}-\d{5}\.warc(\.gz)?")
+_PREFIX = regex(r"[A-Za-z0-9_-]{1,64}")
 _HEADER_LINES = rb"(?>[!-9;-~]++:[^\r\n\0]*+\r\n)*+\r\n"
 _SOUND_RESPONSE = re.compile(rb"HTTP/1\.[01] \d\d\d(?: [^\r\n\0]*+)?\r\n" + _HEADER_LINES)
 _SOUND_REQUEST = re.compile(rb"[A-Z]++ [!-~]++ HTTP/1\.[01]\r\n" + _HEADER_LINES)
-_SOUND_HEADER = re.compile(rb"[!-9;-~]+[ \t]*:")
-_STATUS_LINE = re.compile(rb"HTTP/(\d)(?:\.\d)? +(\d\d\d)(?: +(.*))?", re.DOTALL)
-_ANY_STATUS = re.compile(rb"(?<!\d)\d\d\d(?!\d)")
-_FOLD = re.compile(rb"\n[ \t]+")
-_REQUEST_LINE = re.compile(rb"([A-Z]+) +([!-~]+)")
+_SOUND_HEADER = regex(rb"[!-9;-~]+[ \t]*:")
+_STATUS_LINE = regex(rb"HTTP/(\d)(?:\.\d)? +(\d\d\d)(?: +(.*))?", re.DOTALL)
+_ANY_STATUS = regex(rb"(?<!\d)\d\d\d(?!\d)")
+_FOLD = regex(rb"\n[ \t]+")
+_REQUEST_LINE = regex(rb"([A-Z]+) +([!-~]+)")
 _LENGTH_HEADERS = (b"transfer-encoding:", b"content-length:")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-_NOT_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
+_CONTROL = regex(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_NOT_NAME = regex(r"[^A-Za-z0-9_.-]+")
 _LATIN_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _BASE32_PAIRS = [first + second for first in _LATIN_DIGITS for second in _LATIN_DIGITS]
 _BASE32_SHIFTS = range(150, -1, -10)
@@ -82,17 +86,25 @@ class Record(NamedTuple):
     body: bytes
 
 
-def payload_digest(wire: bytes) -> str:
-    """The digest of a payload as WARC and CDXJ spell it: ``sha1:`` and 32 base32 characters."""
-    number = int.from_bytes(hashlib.sha1(wire, usedforsecurity=False).digest())
+def payload_digest(wire: bytes, more: bytes = b"") -> str:
+    """The digest of a payload, or of its two parts, as WARC and CDXJ spell it: ``sha1:`` and 32 base32 characters."""
+    found = hashlib.sha1(wire, usedforsecurity=False)
+    if more:
+        found.update(more)
+    number = int.from_bytes(found.digest())
     return "sha1:" + "".join([_BASE32_PAIRS[number >> shift & 1023] for shift in _BASE32_SHIFTS])
 
 
-def random_record_id(source: random.Random) -> str:
-    """A version 4 UUID as a URN (RFC 9562), at a tenth of the cost of ``uuid.uuid4``: unique, and no secret."""
-    digits = f"{source.getrandbits(128):032x}"
-    variant = "89ab"[int(digits[16], 16) & 3]
-    return f"urn:uuid:{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
+def record_ids(source: random.Random) -> Callable[[], str]:
+    """What gives every record of a writer its id: a version 8 UUID (RFC 9562) as a URN.
+
+    74 bits are the writer's own, drawn by chance, the last 48 count: unique, no secret, and a fifth of the cost of
+    drawing all of them for each record.
+    """
+    digits = f"{source.getrandbits(80):020x}"
+    own = f"{digits[:8]}-{digits[8:12]}-8{digits[13:16]}-{'89ab'[int(digits[16], 16) & 3]}{digits[17:20]}"
+    numbers = count()
+    return lambda: f"urn:uuid:{own}-{next(numbers):012x}"
 
 
 class WarcWriter:
@@ -123,7 +135,7 @@ class WarcWriter:
         self._fields = {"software": software, "format": "WARC File Format 1.1", "conformsTo": CONFORMS_TO, **info}
         self._now = now
         # a source of its own, seeded by the system: two writers never make the same, also after a fork
-        self._new_id = new_id or partial(random_record_id, random.Random())
+        self._new_id = new_id or record_ids(random.Random())
         self._compress = compress
         self._serial = 0
         self._name = ""  # of the file being written; empty: none
@@ -146,7 +158,6 @@ class WarcWriter:
         http_version: str = "1.1",
         truncated: str | None = None,
         revisit: RevisitOf | None = None,
-        payload_type: str = "",
         digest: str = "",
     ) -> Place:
         """The place of the response (or, for a payload kept before, revisit) record; its request record follows it.
@@ -165,23 +176,25 @@ class WarcWriter:
         own = f"WARC-Payload-Digest: {_one_line(digest)}\r\n"
         if truncated:
             own += f"WARC-Truncated: {_one_line(truncated)}\r\n"
-        if payload_type:
-            own += f"WARC-Identified-Payload-Type: {_one_line(payload_type)}\r\n"
         if revisit:
             own += (
                 f"WARC-Profile: {REVISIT_PROFILE}\r\nWARC-Refers-To-Target-URI: {_safe_url(revisit.url)}\r\n"
                 f"WARC-Refers-To-Date: {_iso(revisit.date)}\r\n"
             )
-        block = _with_true_length(_sound_response_head(response_head), len(body))
-        if not revisit:
-            block += body
-        kind = "revisit" if revisit else "response"
+        head = _with_true_length(_sound_response_head(response_head), len(body))
         record_id = self._new_id()
-        place = self._append(kind, record_id, about + own, "application/http; msgtype=response", block)
+        place = self._append(
+            "revisit" if revisit else "response",
+            record_id,
+            about + own,
+            "application/http; msgtype=response",
+            head,
+            b"" if revisit else body,
+        )
         if request_head:
             about += f"WARC-Concurrent-To: <{record_id}>\r\n"
-            head = _sound_request_head(request_head)
-            self._append("request", self._new_id(), about, "application/http; msgtype=request", head)
+            request = _sound_request_head(request_head)
+            self._append("request", self._new_id(), about, "application/http; msgtype=request", request)
         return Place(place.file, place.offset, place.length, digest)
 
     def write_metadata(self, url: str, date: datetime, fields: Mapping[str, str]) -> Place:
@@ -240,21 +253,28 @@ class WarcWriter:
         elif self._buffered_b >= _WRITE_AT_B:
             self.flush()
 
-    def _append(self, kind: str, record_id: str, about: str, content_type: str, block: bytes) -> Place:
-        packed = self._packed(kind, record_id, about, content_type, block)
+    def _append(
+        self, kind: str, record_id: str, about: str, content_type: str, block: bytes, more: bytes = b""
+    ) -> Place:
+        packed = self._packed(kind, record_id, about, content_type, block, more)
         place = Place(self._name, self._disk_b + self._buffered_b, len(packed))
         self._buffer.append(packed)
         self._buffered_b += len(packed)
         return place
 
-    def _packed(self, kind: str, record_id: str, about: str, content_type: str, block: bytes) -> bytes:
+    def _packed(
+        self, kind: str, record_id: str, about: str, content_type: str, block: bytes, more: bytes = b""
+    ) -> bytes:
+        """A record whose block comes in two parts, of which the second may be large: it is copied once."""
         head = (
             f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <{record_id}>\r\n{about}"
-            f"WARC-Block-Digest: {payload_digest(block)}\r\nContent-Type: {content_type}\r\n"
-            f"Content-Length: {len(block)}\r\n\r\n"
+            f"WARC-Block-Digest: {payload_digest(block, more)}\r\nContent-Type: {content_type}\r\n"
+            f"Content-Length: {len(block) + len(more)}\r\n\r\n"
         )
-        record = b"%b%b\r\n\r\n" % (head.encode("utf-8", "replace"), block)
-        return igzip_lib.compress(record, LEVEL, igzip_lib.COMP_GZIP) if self._compress else record
+        record = b"%b%b%b\r\n\r\n" % (head.encode("utf-8", "replace"), block, more)
+        if not self._compress:
+            return record
+        return igzip_lib.compress(record, LEVEL if len(record) > SMALL_B else SMALL_LEVEL, igzip_lib.COMP_GZIP)
 
     def _begin_file(self) -> None:
         """A new file, its name taken at once so that no other writer can have it, with its warcinfo record."""
@@ -321,6 +341,7 @@ def _write_all(fd: int, data: bytes) -> None:
 # What goes into a record, made safe: nothing the web sends can end a header or a record early (promise 9).
 
 
+@lru_cache(maxsize=256)
 def _iso(date: datetime) -> str:
     return date.astimezone(UTC).isoformat("T", "seconds")[:19] + "Z"
 
@@ -386,18 +407,21 @@ def _with_true_length(head: bytes, body_b: int) -> bytes:
     """The head with no header that tells another length, or another framing, than the payload has."""
     lower = head.lower()
     if b"\r\ntransfer-encoding" not in lower:
-        start = lower.find(b"\r\ncontent-length")
-        if start < 0:
-            return head
-        end = lower.index(b"\r\n", start + 2)
-        _, _, value = head[start:end].partition(b":")
-        if value.strip() == b"%d" % body_b and lower.find(b"\r\ncontent-length", end) < 0:
+        lengths = lower.count(b"\r\ncontent-length")
+        length = b"%d" % body_b
+        if not lengths or (lengths == 1 and (b"\r\ncontent-length: %b\r\n" % length in lower or _tells(lower, length))):
             return head
     if not body_b and head[9:12] in (b"204", b"304"):  # they have no body, and a length there speaks of another answer
         return head
     first, *lines = head[:-4].split(b"\r\n")
     renamed = [b"X-Crawler-" + line if _is_length_header(line) else line for line in lines]
     return _join_head(first, [*renamed, b"Content-Length: %d" % body_b])
+
+
+def _tells(lower: bytes, length: bytes) -> bool:
+    """Whether the only Content-Length of a head, in lower case, has this value, however it is spaced."""
+    line = lower.partition(b"\r\ncontent-length")[2].partition(b"\r\n")[0]
+    return line.partition(b":")[2].strip() == length
 
 
 def _is_length_header(line: bytes) -> bool:
@@ -428,6 +452,19 @@ def recover(folder: Path, committed: Mapping[str, int]) -> list[str]:
     except OSError as error:
         raise StoreError(f"cannot tidy {folder}: {error.strerror or error}") from error
     return damaged
+
+
+def cut_files(folder: Path, prefix: str, sizes: Mapping[str, int]) -> None:
+    """Makes the files of one writer that is gone end where they are known to; those that nobody knows are removed."""
+    try:
+        for path in folder.glob(f"weft-{prefix}-*.warc*"):
+            size_b = sizes.get(path.name)
+            if size_b is None:
+                path.unlink()
+            elif path.stat().st_size > size_b:
+                os.truncate(path, size_b)
+    except OSError as error:
+        raise StoreError(f"cannot tidy {folder}: {error.strerror or error}") from error
 
 
 def read_record(path: Path, offset: int, length: int | None = None, *, max_b: int = MAX_RECORD_B) -> Record:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 
 from weft.errors import SpecError
+from weft.lazy import regex
 from weft.url.parts import host_of, path_start
 from weft.url.resolving import parse
 from weft.url.rules import RULES, in_order
@@ -19,16 +20,16 @@ _NEEDLESS_ESCAPE = re.compile(
     r"%(?:2[DdEe]|3[0-9]|4[1-9A-Fa-f]|5[0-9AaFf]|6[1-9A-Fa-f]|7[0-9AaEe])(?<!%%..)(?<!%[0-9A-Fa-f]%..)"
 )
 _SLASHES = re.compile(r"/{2,}")
-_PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/;]*|/\((?:[a-z]\([^/()]*\))+\)(?=/|$)", re.IGNORECASE)
-_SESSION_NAME = re.compile(
+_PATH_SESSION = regex(r";(?:jsessionid|phpsessid|sid)=[^/;]*|/\((?:[a-z]\([^/()]*\))+\)(?=/|$)", re.IGNORECASE)
+_SESSION_NAME = regex(
     r"(?:j|php|asp|asp\.net_)?sess(?:ion)?_?id|jsessionid|sid|cfid|cftoken|aspsessionid\w*|zenid|oscsid", re.IGNORECASE
 )
-_TRACKING_NAME = re.compile(
+_TRACKING_NAME = regex(
     r"utm_\w+|gclid|gclsrc|dclid|gbraid|wbraid|fbclid|fb_ref|fb_source|msclkid|yclid|twclid|ttclid|igshid|igsh"
     r"|mc_cid|mc_eid|_hsenc|_hsmi|mkt_tok|_ga|_gl|oly_anon_id|oly_enc_id|vero_id|wickedid|srsltid",
     re.IGNORECASE,
 )
-_ADDRESS = re.compile(r"\d+\.\d+\.\d+\.\d+|\[.*\]")
+_ADDRESS = regex(r"\d+\.\d+\.\d+\.\d+|\[.*\]")
 
 
 class Normalizer:
@@ -38,17 +39,27 @@ class Normalizer:
     ``Resolver`` make them; those of other schemes than http and https are their own key.
     """
 
-    __slots__ = ("_rewrites", "_trigger", "rules")
+    __slots__ = ("_named", "_rewrites", "_trigger", "ip_hosts", "rules")
 
     def __init__(self, rules: Collection[str], ip_hosts: Mapping[str, str] = MappingProxyType({})) -> None:
         unknown = set(rules) - set(RULES)
         if unknown:
             raise SpecError(f"{sorted(unknown)[0]!r} is no rule of --normalize")
         self.rules = in_order(set(rules))
-        rewrites = {**_REWRITES, "ip-to-host": _host_instead_of_ip(ip_hosts)} if ip_hosts else _REWRITES
+        self.know(ip_hosts)
+
+    def know(self, ip_hosts: Mapping[str, str]) -> None:
+        """From now on these addresses are the names of these hosts, if the rule ip-to-host is on."""
+        self.ip_hosts = dict(ip_hosts) if "ip-to-host" in self.rules else {}
+        self._named = _host_instead_of_ip(self.ip_hosts) if self.ip_hosts else None
+        rewrites = {**_REWRITES, "ip-to-host": self._named} if self._named else _REWRITES
         self._rewrites = [(rule, rewrites[rule]) for rule in self.rules if rule in rewrites]
         triggers = {_TRIGGERS.get(rule, "") for rule, _ in self._rewrites} or {_NEVER}
         self._trigger = triggers.pop() if len(triggers) == 1 else ""
+
+    def named(self, url: str) -> str:
+        """The URL with the name of its host, where it has an address that belongs to a known one."""
+        return self._named(url) if self._named is not None and _is_http(url) else url
 
     def key(self, url: str) -> str:
         """The normal form; the very same object where no rule applies."""
@@ -127,8 +138,13 @@ def _without_tracking(url: str) -> str:
 
 
 def _without_empty_parameters(url: str) -> str:
-    # A bare name is kept: "?download" has a meaning, "?download=" has lost it.
-    return _with_parameters(url, lambda pieces: [p for p in pieces if p and p.partition("=")[1:] != ("=", "")])
+    return _with_parameters(url, _with_values)
+
+
+def _with_values(pieces: list[str]) -> list[str]:
+    """R14: of ``?a&b=1`` the ``a`` is left out. Where nothing has a value, bare names are all that the query says."""
+    valued = [piece for piece in pieces if piece.partition("=")[2]]
+    return valued or [piece for piece in pieces if piece and "=" not in piece]
 
 
 def _query_sorted(url: str) -> str:

@@ -31,6 +31,14 @@ def host_of(url: str) -> str:
     return site if colon < 0 or site[-1] == "]" else site[:colon]
 
 
+def site_and_path_of(url: str) -> tuple[str, str]:
+    """Both at once, of an http or https URL without a fragment."""
+    start = url.find("//") + 2
+    end = url.find("/", start)
+    authority = url[start:end]
+    return (authority if "@" not in authority else authority[authority.rindex("@") + 1 :]), url[end:]
+
+
 def path_of(url: str) -> str:
     """The path and, where there is one, ``?query``: what a request line asks for."""
     start = path_start(url)

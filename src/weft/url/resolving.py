@@ -21,6 +21,7 @@ MAX_BASE_B: Final = 16_384
 
 Target = tuple[str, str]  # the URL without its fragment, and the fragment
 
+_WEB = ("http://", "https://")
 _SPECIAL = frozenset({"http", "https", "ws", "wss", "ftp", "file"})
 _QUERY_IN_PAGE_ENCODING = frozenset({"http", "https", "ftp", "file"})
 _C0_AND_SPACE = "".join(map(chr, range(0x21)))
@@ -48,44 +49,57 @@ def resolve(base: str, ref: str, encoding: str = "utf-8") -> str | None:
 
 
 class Resolver:
-    """Resolves the references of one page; its base is the page's URL or that of its ``<base>``."""
+    """Resolves the references of one page; its base is the page's URL or that of its ``<base>``.
 
-    __slots__ = ("_base", "_encoding", "_page", "meanings")
+    ``serialised`` says that the base comes out of this module, so that it is parsed only when something is new.
+    """
 
-    def __init__(self, base: str, encoding: str = "utf-8") -> None:
-        self._base = _parsed(base)
+    __slots__ = ("_base", "_encoding", "meanings", "page")
+
+    def __init__(self, base: str, encoding: str = "utf-8", *, serialised: bool = False) -> None:
         self._encoding = "" if is_utf8(encoding) else encoding.lower()
-        self._page = "" if self._base is None else str(self._base).partition("#")[0]
+        self._base: URL | None = None
+        if serialised and len(base) <= MAX_BASE_B:
+            self.page = base
+        else:
+            self._base = _parsed(base)
+            self.page = "" if self._base is None else str(self._base).partition("#")[0]
         # what references mean in this directory, as far as it is known: to be read by who cannot afford the call
-        self.meanings = _shared.of(_directory(self._page), self._encoding)
+        self.meanings = _shared.of(_directory(self.page), self._encoding)
 
     def resolve(self, ref: str) -> Target | None:
         """The URL a reference leads to and its fragment (without ``#``, "" where there is none), or None."""
-        known = self.meanings.get(ref, _UNKNOWN)
-        if known is not _UNKNOWN:
-            return known
         head, mark, fragment = ref.partition("#")
-        if mark and is_plain_fragment(fragment):
+        if not mark or is_plain_fragment(fragment):
             # What stands before "#" means the same with every fragment.
-            if not head:
-                return (self._page, fragment) if self._page else None
-            known = self.meanings.get(head, _UNKNOWN)
-            if known is not _UNKNOWN:
-                return known and (known[0], fragment)
+            if mark and not head:
+                return (self.page, fragment) if self.page else None
+            known = self.meanings.get(head)
+            if known is not None:
+                return known, fragment
         return self._find(ref, head)
 
     def _find(self, ref: str, head: str) -> Target | None:
         """The meaning of a reference, remembered if every page of the directory would find the same."""
-        if self._base is None:
+        base = self._base
+        if base is None:
+            base = self._base = _parsed(self.page) if self.page else None
+            if base is None:
+                return None
+        href = _href(base, _with_query_in(self._encoding, ref, base.scheme) if self._encoding else ref)
+        if href is None:
             return None
-        href = _href(self._base, _with_query_in(self._encoding, ref, self._base.scheme) if self._encoding else ref)
-        url, _, fragment = ("", "", "") if href is None else href.partition("#")
-        if len(url) <= _SharedMeanings.MAX_LENGTH and _means_same_in_directory(head, self._page):
-            _shared.add(self.meanings, head, (url, "") if url else None)
-        return (url, fragment) if url else None
+        url, _, fragment = href.partition("#")
+        if (
+            url.startswith(_WEB)
+            and len(url) <= _SharedMeanings.MAX_LENGTH
+            and _means_same_in_directory(head, self.page)
+        ):
+            _shared.add(self.meanings, head, url)
+        return url, fragment
 
 
-_Meanings = dict[str, "Target | None"]
+_Meanings = dict[str, str]  # references without their fragment, of the web only, to URLs
 
 
 class _SharedMeanings:
@@ -112,7 +126,7 @@ class _SharedMeanings:
             found = self._directories[name] = {}
         return found
 
-    def add(self, meanings: _Meanings, ref: str, target: Target | None) -> None:
+    def add(self, meanings: _Meanings, ref: str, target: str) -> None:
         if self._entries >= self.MAX_ENTRIES:
             for directory in self._directories.values():
                 directory.clear()
@@ -123,7 +137,6 @@ class _SharedMeanings:
 
 
 _shared = _SharedMeanings()
-_UNKNOWN: Final[Target] = ("", "")
 
 
 def _directory(url: str) -> str:

@@ -21,7 +21,7 @@ RULES: Final[dict[str, str]] = {
     "slash-remove": "/a/ is /a",
     "drop-query": "no ?query",
     "tracking-parameters": "no parameters that only tell where a visitor came from: utm_source, gclid, fbclid...",
-    "empty-parameters": "no parameters without a value: ?a=&&b=1 is ?b=1",
+    "empty-parameters": "no parameters without a value: ?a&b=1&c= is ?b=1; a query of bare names alone stays",
     "sort-query": "parameters sorted by name: ?b=1&a=2 is ?a=2&b=1",
     "empty-query": "no ? with nothing behind it",
 }

@@ -14,8 +14,19 @@ resolver is never asked.
 
 from __future__ import annotations
 
+from weft.fetch.http.bounds import Rate, descriptor_budget
 from weft.fetch.http.causes import CAUSE_BY_NUMBER, CAUSES, Progress, cause_of
 from weft.fetch.http.fetcher import Fetcher, Outcome
 from weft.fetch.http.headers import user_agent_of
 
-__all__ = ["CAUSES", "CAUSE_BY_NUMBER", "Fetcher", "Outcome", "Progress", "cause_of", "user_agent_of"]
+__all__ = [
+    "CAUSES",
+    "CAUSE_BY_NUMBER",
+    "Fetcher",
+    "Outcome",
+    "Progress",
+    "Rate",
+    "cause_of",
+    "descriptor_budget",
+    "user_agent_of",
+]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+MAX_SHORT_LINE: Final = 256
 
 
 class Head(NamedTuple):
@@ -48,10 +51,24 @@ def parse_head(lines: Sequence[bytes]) -> Head | None:
         return None
     if b"\n " in raw or b"\n\t" in raw:
         rest = _unfolded(rest)
-    headers = [
-        (name.strip().lower(), value.strip()) for name, colon, value in [line.partition(":") for line in rest] if colon
-    ]
-    return Head(raw, status, status_line[5 : status_line.find(" ")], tuple(headers))
+    headers = tuple(filter(None, map(_header_of, rest)))
+    return Head(raw, status, status_line[5 : status_line.find(" ")], headers)
+
+
+def _header_of(line: str) -> tuple[str, str] | None:
+    """Name in lower case and value of a header line; None where it is none."""
+    return _short_header_of(line) if len(line) <= MAX_SHORT_LINE else _header_parts(line)
+
+
+@lru_cache(maxsize=1_024)
+def _short_header_of(line: str) -> tuple[str, str] | None:
+    """The same, kept: most header lines of a server come with every answer."""
+    return _header_parts(line)
+
+
+def _header_parts(line: str) -> tuple[str, str] | None:
+    name, colon, value = line.partition(":")
+    return (name.strip().lower(), value.strip()) if colon else None
 
 
 def _unfolded(lines: Iterable[str]) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Any
 import pycurl
 
 from weft.errors import Cause
-from weft.fetch.cookies import CookieJar
+from weft.fetch.cookies import Cookies
 from weft.fetch.decode import decode_body
 from weft.fetch.http.answer import Head, ends_without_goodbye, parse_head, wishes_certificate
 from weft.fetch.http.bounds import Rate, descriptor_budget
@@ -24,7 +24,7 @@ from weft.fetch.http.causes import Progress, cause_of
 from weft.fetch.http.headers import RequestHeaders
 from weft.fetch.http.transfer import NO_LEASE, Terms, Transfer
 from weft.fetch.http.watch import EpollWatch, LoopWatch, Watch, copy_of, silence
-from weft.fetch.resolve import AddressPolicy
+from weft.fetch.resolve import AddressCheck
 from weft.records import Failure, Fetched, Lease
 from weft.spec import CrawlSpec
 from weft.url import host_of, origin_of, parse, site_of
@@ -40,6 +40,8 @@ BUFFER_B = 65_536
 TAKEN_AT_ONCE = 8
 LARGE_B = 1 << 20
 FULL_PAUSE_S = 0.01
+KEPT_CONNECTIONS = 1_024  # sites take turns: a connection is kept until its site is asked again
+SESSION_CACHES = 40  # libcurl's cache holds 25 hosts, and its size cannot be set: so there are several
 
 # Options that libcurl has and pycurl does not name (curl.h).
 _SUPPRESS_CONNECT_HEADERS = 265
@@ -68,12 +70,13 @@ class Fetcher:
     def __init__(
         self,
         spec: CrawlSpec,
-        policy: AddressPolicy,
+        policy: AddressCheck,
         *,
-        jar: CookieJar | None = None,
+        jar: Cookies | None = None,
         home_origins: Iterable[str] = (),
         on_finished: Callable[[], None] | None = None,
         epoch_ms: Callable[[], int] | None = None,
+        rate: Rate | None = None,
         use_epoll: bool = True,
     ) -> None:
         self.finished: deque[tuple[Lease, Outcome]] = deque()
@@ -95,9 +98,9 @@ class Fetcher:
         self._use_epoll = use_epoll and hasattr(select, "epoll")
         budget = descriptor_budget()
         self.max_parallel = max(1, min(spec.politeness.workers, budget))
-        self._max_connections = max(1, min(budget, max(64, 4 * self.max_parallel)))
+        self._max_connections = max(1, min(budget, max(KEPT_CONNECTIONS, 4 * self.max_parallel)))
         self._ca = spec.network.ca or next((path for path in _CA_FILES if Path(path).exists()), None)
-        self._rate = Rate(spec.limits.max_rate_b) if spec.limits.max_rate_b else None
+        self._rate = rate or (Rate(spec.limits.max_rate_b) if spec.limits.max_rate_b else None)
         self._max_held_b = max(spec.limits.max_memory_b // 4, 2 * self.max_size_b)
         self._max_waiting_b = spec.limits.max_memory_b // 16
         self._large_waits = False
@@ -105,6 +108,7 @@ class Fetcher:
         self._paused: deque[Transfer] = deque()
         self._running: dict[Transfer, None] = {}
         self._free: dict[bool, list[Transfer]] = {False: [], True: []}  # without and with a certificate
+        self._session_caches: dict[int, Any] = {}
         self._dead: dict[str, float] = {}
         self._multiplexed: set[int] = set()  # sockets that speak HTTP/2
         self._silenced: dict[int, None] = {}  # local ports of connections that were shut from this side
@@ -186,6 +190,7 @@ class Fetcher:
             for transfer in free:
                 transfer.curl.close()
             free.clear()
+        self._session_caches.clear()
 
     # What transfers ask of their fetcher.
 
@@ -213,6 +218,14 @@ class Fetcher:
             curl.setopt(pycurl.CAINFO, self._ca)
             curl.unsetopt(pycurl.CAPATH)  # with a folder libcurl would read the certificates anew for each host
         return curl
+
+    def session_cache(self, host: str) -> Any:
+        """Where the TLS sessions of a host are kept, for when its connection is closed between two requests."""
+        number = hash(host) % SESSION_CACHES
+        if number not in self._session_caches:
+            self._session_caches[number] = pycurl.CurlShare()
+            self._session_caches[number].setopt(pycurl.SH_SHARE, pycurl.LOCK_DATA_SSL_SESSION)
+        return self._session_caches[number]
 
     def socket_opened(self, fd: int) -> None:
         os.set_inheritable(fd, False)

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from weft import __version__
 from weft.errors import SpecError
-from weft.fetch.cookies import CookieJar
+from weft.fetch.cookies import Cookies
 from weft.records import Lease
 from weft.spec import CrawlSpec, Identity, Network
-from weft.url import origin_of, path_of, site_of
+from weft.url import origin_of, site_and_path_of
 
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
@@ -30,7 +30,7 @@ class RequestHeaders:
     """
 
     def __init__(
-        self, spec: CrawlSpec, jar: CookieJar | None, home_origins: frozenset[str], epoch_ms: Callable[[], int]
+        self, spec: CrawlSpec, jar: Cookies | None, home_origins: frozenset[str], epoch_ms: Callable[[], int]
     ) -> None:
         self._jar = jar
         self._epoch_ms = epoch_ms
@@ -41,15 +41,18 @@ class RequestHeaders:
 
     def lines(self, lease: Lease) -> list[bytes]:
         """All header lines but Host. The same object for every lease that needs nothing of its own."""
-        own = self._validators(lease)
-        own += self._secrets(lease.url)
+        own = self._validators(lease) if lease.etag or lease.last_modified else []
+        if self._passwords or self._secret or self._jar is not None:
+            own += self._secrets(lease.url)
         return self._plain + own if own else self._plain
 
     def shown_head(self, lease: Lease) -> bytes:
         """The request as it went out, for the archive, without cookies and credentials."""
-        start = f"GET {path_of(lease.url) or '/'} HTTP/1.1\r\nHost: {site_of(lease.url)}\r\n".encode()
-        own = b"".join([line + b"\r\n" for line in self._validators(lease)])
-        return b"%b%b%b\r\n" % (start, self._plain_block, own)
+        site, path = site_and_path_of(lease.url)
+        own = b""
+        if lease.etag or lease.last_modified:
+            own = b"".join([line + b"\r\n" for line in self._validators(lease)])
+        return b"GET %b HTTP/1.1\r\nHost: %b\r\n%b%b\r\n" % (path.encode(), site.encode(), self._plain_block, own)
 
     def _validators(self, lease: Lease) -> list[bytes]:
         own: list[bytes] = []

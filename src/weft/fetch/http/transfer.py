@@ -51,6 +51,7 @@ class Transfer:
         self.probing = False
         self.saw_certificate_wish = False
         self._host = ""
+        self._sessions: Any = None  # the cache that the handle uses
         self._terms: Terms | None = None  # what the handle's changing options stand at
         self.curl = fetcher.new_handle(certified)
         self.curl.transfer = self
@@ -67,6 +68,13 @@ class Transfer:
         self.addresses = addresses
         self.renewed = False
         self.curl.setopt(pycurl.URL, lease.url)
+        if lease.url.startswith("https:"):
+            sessions = self._fetcher.session_cache(self._host)
+            if sessions is not self._sessions:
+                if self._sessions is not None:
+                    self.curl.unsetopt(pycurl.SHARE)
+                self.curl.setopt(pycurl.SHARE, sessions)
+                self._sessions = sessions
         # libcurl writes %2e as %2E in the URL's path; what was found is asked. A proxy needs the whole URL.
         whole = self._fetcher.proxied and lease.url.startswith("http:")
         self.curl.setopt(pycurl.REQUEST_TARGET, lease.url if whole else path_of(lease.url))

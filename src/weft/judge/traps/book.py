@@ -35,8 +35,8 @@ from weft.url import domain_of, host_of
 
 OLDEST_YEAR = 1990  # a calendar that is walked page by page goes no farther back
 YEARS_AHEAD = 2
-ROOT_FACTOR = 10  # duplicates in a row that speak for a whole site, as a multiple of those for a folder
-DROP_FACTOR = 4  # duplicates in a row after which even what waits is refused, as a multiple
+ROOT_HALVES = 5  # duplicates in a row that speak for a whole site, in halves of those for a folder
+DROP_FACTOR = 2  # duplicates in a row after which even what waits is refused, as a multiple
 PREFIXES = 8  # folders of a path that are watched for duplicates
 VALUES_B = 512  # bitmap of the values seen in the queries of one path
 VARIANTS_PER_VALUE = 8
@@ -170,7 +170,7 @@ class TrapBook:
                 self._duplicates.drop(key)
             return
         self._remember_duplicates(site_id)
-        needs = [limit * ROOT_FACTOR if key.endswith(" /") else limit for key in keys]
+        needs = [limit * ROOT_HALVES // 2 if key.endswith(" /") else limit for key in keys]
         for key, needed in zip(reversed(keys), reversed(needs), strict=True):
             if self._duplicates.number(key) >= needed:  # a folder above has been found out: it alone counts on
                 self._duplicates.add(key)
@@ -361,7 +361,7 @@ class TrapBook:
         if limit and site_id in self._with_duplicates:
             factor = DROP_FACTOR if waiting else 1
             for prefix in _prefixes(path, query):
-                needed = limit * factor * (ROOT_FACTOR if prefix == "/" else 1)
+                needed = factor * (limit * ROOT_HALVES // 2 if prefix == "/" else limit)
                 if self._duplicates.number(f"{site_id} {prefix}") >= needed:
                     return (
                         Reason.DUPLICATES_ONLY,

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xxhash import xxh3_64_intdigest
-
 from weft.judge.traps.urls import group_of
 
 PARTS = 32  # parts of a site told apart by name; all others are one
@@ -43,7 +41,7 @@ class _Watched:
 
     __slots__ = ("again", "depth", "finder", "part")
 
-    def __init__(self, depth: int, finder: int, part: _Part) -> None:
+    def __init__(self, depth: int, finder: str, part: _Part) -> None:
         self.depth, self.finder, self.part, self.again = depth, finder, part, False
 
 
@@ -59,7 +57,7 @@ class SiteWatch:
         self._sample_to = start + span // 2
         self._end = start + span
         self._parts: dict[str, _Part] = {}
-        self._sample: dict[int, _Watched] = {}
+        self._sample: dict[str, _Watched] = {}
         self._healthy = False
 
     @property
@@ -112,19 +110,17 @@ class SiteWatch:
         return part
 
     def _draw(self, url: str, depth: int, new: Sequence[str]) -> None:
-        finder = xxh3_64_intdigest(url.encode())
         for target in new[: SAMPLE - len(self._sample)]:
             part = self._part(group_of(target))
             part.watched += 1
-            self._sample[xxh3_64_intdigest(target.encode())] = _Watched(depth + 1, finder, part)
+            self._sample[target] = _Watched(depth + 1, url, part)
 
     def _meet(self, url: str, depth: int, known: Sequence[str]) -> None:
-        page = xxh3_64_intdigest(url.encode())
-        own = self._sample.get(page)
+        own = self._sample.get(url)
         parent = own.finder if own is not None else None
-        for target in known:
-            met = self._sample.get(xxh3_64_intdigest(target.encode()))
-            if met is None or met.again or met.depth < depth or met.finder == page or met.finder == parent:
+        for target in self._sample.keys() & known:
+            met = self._sample[target]
+            if met.again or met.depth < depth or met.finder == url or met.finder == parent:
                 continue
             met.again = True
             met.part.again += 1

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from weft.errors import Reason
+from weft.lazy import regex
 
 _LONGEST_CYCLE = 12  # segments; longer ones end by PATH_TOO_DEEP
 
@@ -105,9 +106,9 @@ def _repeated_parameters(query: str, times: int) -> str:
 
 
 _NESTING = re.compile(r"[/?%]")
-_INNER_URL = re.compile(r"https?(?:%(?:25)*3A|:)(?:%(?:25)*2F|/)", re.IGNORECASE)
-_INNER_QUERY = re.compile(r"(?:%(?:25)*3F|\?)[^&=?%]{1,64}(?:%(?:25)*3D|=)", re.IGNORECASE)
-_SLASH = re.compile(r"%(?:25)*2F|/", re.IGNORECASE)
+_INNER_URL = regex(r"https?(?:%(?:25)*3A|:)(?:%(?:25)*2F|/)", re.IGNORECASE)
+_INNER_QUERY = regex(r"(?:%(?:25)*3F|\?)[^&=?%]{1,64}(?:%(?:25)*3D|=)", re.IGNORECASE)
+_SLASH = regex(r"%(?:25)*2F|/", re.IGNORECASE)
 
 
 def _nested(query: str, times: int) -> str:
@@ -130,7 +131,7 @@ def _nested(query: str, times: int) -> str:
 
 # ---- shape -------------------------------------------------------------------------------------------------------
 
-_VALUE = re.compile(r"=[^&]*")
+_VALUE = regex(r"=[^&]*")
 
 
 def shape_of(path: str, query: str) -> str:
@@ -163,10 +164,10 @@ def group_of(url: str) -> str:
 
 # ---- session ids -------------------------------------------------------------------------------------------------
 
-_SESSION_IN_PATH = re.compile(
+_SESSION_IN_PATH = regex(
     r";[a-z_]{0,20}(?:sid|sess|token)[a-z_]{0,20}=[^/;?]*|/\([A-Z]\([^)/]{8,200}\)\)", re.IGNORECASE
 )
-_SESSION_IN_QUERY = re.compile(
+_SESSION_IN_QUERY = regex(
     r"(?:^|[&;])(?:"
     # a name that says so, with a value that is no small number (?session=12 of a conference is none)
     r"(?:(?:[a-z]{1,12}[_.-]|php|j|cf|ci|my|user)?sess(?:ion)?[_.-]?(?:id|key|token|hash)?|cftoken|zenid|oscsid)=[^&;]{6,}"
@@ -192,7 +193,7 @@ def without_session(url: str) -> str:
     return url if len(bare) == len(url) else bare
 
 
-_SEPARATORS = re.compile(r"[+,|]|%2[bc]|%7c", re.IGNORECASE)
+_SEPARATORS = regex(r"[+,|]|%2[bc]|%7c", re.IGNORECASE)
 
 
 def mixture_of(path: str) -> tuple[str, list[str]] | None:
@@ -215,7 +216,7 @@ def is_alias(path: str) -> bool:
     return path.endswith(("..", ";")) or "../" in path or ";/" in path
 
 
-_ODD_MARKS = re.compile(r"//+|(?:\.\.|;)+(?=/|$)")
+_ODD_MARKS = regex(r"//+|(?:\.\.|;)+(?=/|$)")
 
 
 def without_alias(path: str) -> str:
@@ -242,18 +243,18 @@ _NAMES = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 _MONTHS = {name: number for number, name in enumerate(_NAMES.split("|"), 1)}
 _MONTH = rf"(?:\d{{1,2}}|w\d{{1,2}}|(?:{_NAMES})[a-z]{{0,6}})"
 _YEAR = r"(?:1[89]|2[01])\d\d"
-_INDEX_PAGE = re.compile(r"/(?:(?:index|default)\.\w{2,5})?$")
-_SUFFIX = re.compile(r"\.[a-z]{2,5}$")
-_YEAR_FIRST = re.compile(rf"(?:^|[/_=-])({_YEAR})(?:([/_.-])({_MONTH})(?:[/_.-](\d{{1,2}}))?)?$", re.IGNORECASE)
-_YEAR_LAST = re.compile(rf"(?:^|[/_=-])(?:(\d{{1,2}})[/_.-])?({_MONTH})([/_.-])({_YEAR})$", re.IGNORECASE)
-_COMPACT = re.compile(rf"(?:^|[/_=-])({_YEAR})([01]\d)([0-3]\d)?$")
-_CALENDAR_WORD = re.compile(r"cal|date|day|month|week|year|agenda|event|diary|schedule|termin|kalend", re.IGNORECASE)
-_DATE_NAME = re.compile(
+_INDEX_PAGE = regex(r"/(?:(?:index|default)\.\w{2,5})?$")
+_SUFFIX = regex(r"\.[a-z]{2,5}$")
+_YEAR_FIRST = regex(rf"(?:^|[/_=-])({_YEAR})(?:([/_.-])({_MONTH})(?:[/_.-](\d{{1,2}}))?)?$", re.IGNORECASE)
+_YEAR_LAST = regex(rf"(?:^|[/_=-])(?:(\d{{1,2}})[/_.-])?({_MONTH})([/_.-])({_YEAR})$", re.IGNORECASE)
+_COMPACT = regex(rf"(?:^|[/_=-])({_YEAR})([01]\d)([0-3]\d)?$")
+_CALENDAR_WORD = regex(r"cal|date|day|month|week|year|agenda|event|diary|schedule|termin|kalend", re.IGNORECASE)
+_DATE_NAME = regex(
     r"(?:^|[_.-])(?:date|day|month|week|cal|calendar|start|from|on|time|ym|dt|d|m|w|when)$", re.IGNORECASE
 )
-_YEAR_NAME = re.compile(r"(?:^|[_.-])(?:y|yr|yyyy|year|jahr|annee|ano|anno|rok|leto|god)$", re.IGNORECASE)
-_MONTH_NAME = re.compile(r"(?:^|[_.-])(?:m|mo|mon|mm|month|monat|mois|mes|mese|w|week|kw)$", re.IGNORECASE)
-_DAY_NAME = re.compile(r"(?:^|[_.-])(?:d|dd|day|tag|jour|dia|giorno|den)$", re.IGNORECASE)
+_YEAR_NAME = regex(r"(?:^|[_.-])(?:y|yr|yyyy|year|jahr|annee|ano|anno|rok|leto|god)$", re.IGNORECASE)
+_MONTH_NAME = regex(r"(?:^|[_.-])(?:m|mo|mon|mm|month|monat|mois|mes|mese|w|week|kw)$", re.IGNORECASE)
+_DAY_NAME = regex(r"(?:^|[_.-])(?:d|dd|day|tag|jour|dia|giorno|den)$", re.IGNORECASE)
 _DIGITS = re.compile(r"\d")
 
 

@@ -1,0 +1,12 @@
+"""What commands print for machines."""
+
+from __future__ import annotations
+
+import msgspec
+
+from weft.safe import in_json
+
+
+def print_json(value: object) -> None:
+    """Prints one JSON object on one line; a terminal that shows it stays as it is."""
+    print(in_json(msgspec.json.encode(value)).decode())

@@ -1,0 +1,77 @@
+"""The crew of one: everything in the crawl's own process, nothing copied."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from weft.conclude import Concluded
+from weft.crew.finish import Finisher
+from weft.fetch.http import Fetcher
+from weft.records import Failure, Lease
+
+
+class Alone:
+    """Asks by its fetcher, and finishes a few answers when the loop wants the next one."""
+
+    def __init__(self, fetcher: Fetcher, finisher: Finisher) -> None:
+        self._fetcher = fetcher
+        self._finisher = finisher
+        self._finished: deque[Concluded] = deque()
+
+    def on_finished(self, wake: Callable[[], None]) -> None:
+        self._fetcher.on_finished = wake
+
+    @property
+    def running(self) -> int:
+        return self._fetcher.running
+
+    @property
+    def has_finished(self) -> bool:
+        return bool(self._finished or self._fetcher.finished)
+
+    def free(self, workers: int) -> int:
+        if self._fetcher.throttled:
+            return 0
+        return min(workers, self._fetcher.max_parallel) - self._fetcher.running
+
+    def start(self, lease: Lease, addresses: Sequence[str], gap_s: float) -> None:
+        self._fetcher.start(lease, addresses)
+
+    def fail(self, lease: Lease, failure: Failure) -> None:
+        self._fetcher.finished.append((lease, failure))
+
+    def next(self) -> Concluded | None:
+        if not self._finished and self._fetcher.finished:
+            self._finished.extend(self._finisher.finish(self._fetcher.finished))
+        return self._finished.popleft() if self._finished else None
+
+    @property
+    def has_rest(self) -> bool:
+        return bool(self._finished)
+
+    def room_ahead(self) -> Iterable[tuple[int, int, int]]:
+        return ()
+
+    def start_ahead(self, place: int, lease: Lease, addresses: Sequence[str]) -> None:
+        raise NotImplementedError("nothing is taken ahead where the next lease is at hand")
+
+    def brought_back(self) -> list[tuple[Lease, bool]]:
+        return []
+
+    def recall(self) -> None:
+        return
+
+    async def cancel_all(self) -> list[tuple[Lease, bool]]:
+        return [(lease, True) for lease in self._fetcher.cancel_all()]
+
+    def flush(self) -> Mapping[str, tuple[int, bool]]:
+        self._finisher.archive.flush()
+        return self._finisher.archive.positions()
+
+    def pids(self) -> list[int]:
+        return []
+
+    async def close(self) -> Mapping[str, tuple[int, bool]]:
+        self._finisher.archive.close()
+        return self._finisher.archive.positions()

@@ -1,0 +1,43 @@
+"""What the machine gives: processors, and memory taken by all of a crawl's processes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+
+
+def usable_cores() -> int:
+    """How many processors this process may use at once."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = _QUOTA.read_text(encoding="ascii").split()
+    except (OSError, ValueError):
+        return cores
+    return cores if quota == "max" else max(1, min(cores, round(int(quota) / int(period))))
+
+
+def memory_b(others: Iterable[int]) -> int:
+    """Memory of this process and of others, what they share counted once; 0 where the system does not tell."""
+    return sum(map(_proportional_b, others), _proportional_b(os.getpid()))
+
+
+def give_memory_back() -> None:
+    """Lets the system have what was freed, which the C library keeps otherwise; does nothing where there is no way."""
+    import ctypes  # only when memory is short
+
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _proportional_b(pid: int) -> int:
+    try:
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_bytes().splitlines():
+            if line.startswith(b"Pss:"):
+                return int(line.split()[1]) * 1024
+    except OSError:  # no such process any more, or no such file here
+        return 0
+    return 0

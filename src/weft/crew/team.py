@@ -1,0 +1,479 @@
+"""The crew of many: workers in processes of their own, as the crawl sees them (E6, E7).
+
+The crawl keeps the frontier, robots.txt, addresses, cookies and the database; a worker gets leases and brings back what
+is to be stored. Leases go to the worker that has least to do; those of one site stay together while that costs nothing,
+so that connections are used again. Where requests of a site may follow each other at once, workers also get leases
+ahead, which take the place of requests that end without asking here, so that nobody waits while a tick is written.
+
+A worker that dies is replaced. What it had is brought back; its WARC file ends where its last report says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from zlib import crc32
+
+import msgspec
+
+from weft.conclude import Concluded, conclude_failure
+from weft.crew.mark import MARKED_B, add_slots, clear_mark, marked_page
+from weft.crew.member import Member
+from weft.crew.messages import ALL_SITES, Ended, Hello, Job, Line, Orders, Report
+from weft.crew.nursery import Nursery
+from weft.crew.rate import SharedRate
+from weft.errors import BugError, Cause, StoreError, WeftError
+from weft.fetch.cookies import CookieJar
+from weft.fetch.http import descriptor_budget
+from weft.folder import Folder
+from weft.ports import Clock
+from weft.records import Failure, Lease
+from weft.spec import CrawlSpec
+from weft.store.warc import cut_files
+
+AHEAD_MAX = 64  # leases taken ahead per worker: what it does while the crawl writes a tick
+SPREAD = 2  # a site leaves its worker for one that has so many requests less
+DEATHS_ON_A_PAGE = 2
+DEATHS_UNDER_WAY = 5  # of workers that were asking for the page, and marked no other
+FRUITLESS_DEATHS = 5
+CANCEL_S = 3.0
+END_S = 10.0
+DEATH_S = 1.0
+SUSPECTS_MAX = 10_000
+
+
+class Team:
+    """See the module. Use as an async context manager."""
+
+    def __init__(
+        self, spec: CrawlSpec, workers: int, folder: Folder, prefix: str, home_origins: Sequence[str], clock: Clock,
+        jar: CookieJar | None, nursery: Nursery | None = None,
+    ) -> None:  # fmt: skip
+        self._spec = spec
+        self._size = workers
+        self._folder = folder
+        self._prefix = prefix
+        self._home_origins = list(home_origins)
+        self._clock = clock
+        self._jar = jar
+        self._marks = folder.parsing
+        self._ahead_max = AHEAD_MAX if not spec.politeness.delay_s and spec.politeness.order == "bfs" else 0
+        self._at_once = workers * descriptor_budget()
+        add_slots(folder.parsing, 1 + workers + 1)  # the crawl's own, the workers', and that of the rate
+        rate_b = spec.limits.max_rate_b
+        self._rate = SharedRate(rate_b, folder.parsing, 1 + workers) if rate_b else None
+        self._members: list[Member] = []
+        self._nursery: Nursery | None = nursery
+        self._born = 0
+        self._jobs = 0
+        self._finished: deque[tuple[Concluded, dict[str, tuple[int, bool]] | None]] = deque()
+        self._back: list[tuple[Lease, bool]] = []
+        self._news: dict[str, tuple[int, bool]] = {}
+        self._suspects: Counter[str] = Counter()
+        self._fruitless = 0
+        self._trouble: WeftError | None = None
+        self._wake: Callable[[], None] = _nothing
+        self._sending = False
+        self._rest = False
+        self._opened = False  # all were ready once
+        self._changed = asyncio.Event()
+        self._ending = False
+
+    async def __aenter__(self) -> Team:
+        return self.begin()
+
+    def begin(self) -> Team:
+        """Has the workers started; ``is_open`` tells when they can be used."""
+        self._loop = asyncio.get_running_loop()
+        if self._nursery is not None:
+            self._loop.add_reader(self._nursery.fileno(), self._hear_nursery, self._nursery)
+        for slot in range(self._size):
+            self._members.append(self._new_member(slot))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._ending = True
+        for member in self._members:
+            if member.line is not None:
+                member.line.close()
+        self._members = []
+        self._close_nursery()
+        if self._rate is not None:
+            self._rate.close()
+
+    # ---- what the loop asks ----------------------------------------------------------------------------------
+
+    def on_finished(self, wake: Callable[[], None]) -> None:
+        self._wake = wake
+
+    @property
+    def running(self) -> int:
+        return sum(len(member.jobs) for member in self._members)
+
+    @property
+    def has_finished(self) -> bool:
+        return bool(self._finished or self._back or self._trouble)
+
+    @property
+    def has_rest(self) -> bool:
+        return self._rest
+
+    def free(self, workers: int) -> int:
+        if not self._opened or (self._rate is not None and not self._rate.refill(time.monotonic())):
+            return 0
+        return min(workers, self._at_once) - sum(member.running for member in self._members)
+
+    def start(self, lease: Lease, addresses: Sequence[str], gap_s: float) -> None:
+        clocks = self._clocks(lease, addresses, gap_s)
+        member = self._keeper(clocks[0][0]) if clocks else self._member_for(lease.site)
+        job = self._job(lease, addresses, ahead=False, clocks=clocks)
+        member.begin(job)
+        self._give(member, job)
+
+    def room_ahead(self) -> Iterable[tuple[int, int, int]]:
+        for member in self._members if self._ahead_max else ():
+            room = self._ahead_max - member.waiting
+            if 2 * room < self._ahead_max:
+                continue
+            share = max(1, room // max(1, len(member.sites)))
+            for site in list(member.sites):
+                most = min(share - len(member.ahead.get(site, ())), self._ahead_max - member.waiting)
+                if most > 0:
+                    yield member.slot, site, most
+
+    def start_ahead(self, place: int, lease: Lease, addresses: Sequence[str]) -> None:
+        member = self._members[place]
+        job = self._job(lease, addresses, ahead=True)
+        member.wait(job)
+        self._give(member, job)
+
+    def fail(self, lease: Lease, failure: Failure) -> None:
+        self._finished.append((conclude_failure(lease, failure, self._spec.limits), {}))
+
+    def next(self) -> Concluded | None:
+        if self._trouble is not None:
+            raise self._trouble
+        if not self._finished:
+            self._rest = False
+            return None
+        done, positions = self._finished.popleft()
+        if positions is not None:
+            self._news.update(positions)
+        self._rest = positions is None and bool(self._finished)
+        return done
+
+    def brought_back(self) -> list[tuple[Lease, bool]]:
+        back, self._back = self._back, []
+        return back
+
+    def recall(self) -> None:
+        for member in self._members:
+            if member.waiting:
+                member.orders.recalls.append(ALL_SITES)
+                self._send_soon()
+        self._ahead_max = 0
+
+    async def cancel_all(self) -> list[tuple[Lease, bool]]:
+        self._ahead_max = 0
+        for member in self._members:
+            member.orders.cancel = True
+            member.cancelled = False
+        self._send()
+        await self._until(lambda: all(member.cancelled for member in self._members), CANCEL_S)
+        left = self._back
+        self._back = []
+        for member in self._members:
+            left += [(job.lease, not member.is_ahead(job)) for job in member.jobs.values()]
+            self._forget_jobs(member)
+            if not member.cancelled:
+                self._end(member)
+        return left
+
+    def flush(self) -> Mapping[str, tuple[int, bool]]:
+        news, self._news = self._news, {}
+        return news
+
+    async def close(self) -> Mapping[str, tuple[int, bool]]:
+        self._ending = True
+        for member in self._members:
+            member.orders.end = True
+        self._send()
+        await self._until(lambda: all(member.line is None for member in self._members), END_S)
+        for member in self._members:
+            self._end(member)
+            self._news.update(member.positions)
+        if self._trouble is not None:
+            raise self._trouble
+        return self.flush()
+
+    async def _until(self, reached: Callable[[], bool], most_s: float) -> None:
+        """Waits for what workers say or do, so long at most."""
+        try:
+            async with asyncio.timeout(most_s):
+                while not reached():
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            return
+
+    @property
+    def is_open(self) -> bool:
+        """Whether all workers were ready once: from now on leases can be started."""
+        return self._opened
+
+    def pids(self) -> list[int]:
+        return [] if self._nursery is None else [self._nursery.pid, *self._nursery.pids.values()]
+
+    # ---- jobs ------------------------------------------------------------------------------------------------
+
+    def _member_for(self, site: int) -> Member:
+        own = self._members[site % len(self._members)]
+        least = min(self._members, key=lambda member: (not member.ready, member.running))
+        return own if own.ready and own.running <= least.running + SPREAD else least
+
+    def _keeper(self, clock: str) -> Member:
+        """The worker that has all requests of a clock."""
+        return self._members[crc32(clock.encode()) % len(self._members)]
+
+    def _clocks(self, lease: Lease, addresses: Sequence[str], gap_s: float) -> tuple[tuple[str, float], ...]:
+        """The clocks that the worker has to heed, first the one that most share."""
+        ip_gap_s = self._spec.politeness.ip_delay_s if addresses else 0.0
+        by_ip = ((addresses[0], ip_gap_s),) if ip_gap_s else ()
+        return (*by_ip, (f"site {lease.site}", gap_s)) if gap_s else by_ip
+
+    def _job(
+        self, lease: Lease, addresses: Sequence[str], *, ahead: bool, clocks: tuple[tuple[str, float], ...] = ()
+    ) -> Job:
+        self._jobs += 1
+        cookie = self._jar.header_for(lease.url, self._clock.epoch_ms() / 1000) if self._jar is not None else None
+        return Job(self._jobs, lease, tuple(addresses), cookie, ahead, clocks)
+
+    def _give(self, member: Member, job: Job) -> None:
+        member.jobs[job.number] = job
+        member.orders.jobs.append(job)
+        self._send_soon()
+
+    def _send_soon(self) -> None:
+        if not self._sending:
+            self._sending = True
+            self._loop.call_soon(self._send)
+
+    def _send(self) -> None:
+        self._sending = False
+        for member in self._members:
+            orders = member.orders
+            if member.line is None or not (
+                orders.jobs or orders.grants or orders.recalls or orders.cancel or orders.end
+            ):
+                continue
+            member.orders = Orders([], [], [])
+            member.line.send(orders)
+
+    # ---- reports ---------------------------------------------------------------------------------------------
+
+    def _hear(self, member: Member, report: Report) -> None:
+        try:
+            self._take_report(member, report)
+        except Exception as error:  # on the event loop nobody would hear of it
+            self._trouble = BugError(f"the report of a worker was not understood: {type(error).__name__}: {error}")
+        self._changed.set()
+        self._wake()
+
+    def _take_report(self, member: Member, report: Report) -> None:
+        member.ready = True
+        self._opened = self._opened or all(one.ready for one in self._members)
+        if report.ended:
+            member.reported = True
+            self._fruitless = 0
+        member.positions.update(report.positions)
+        for number in report.unused:
+            job = member.jobs.pop(number)
+            asked = not member.is_ahead(job)  # it was, but for the word on its way
+            member.end(job) if asked else member.wait_no_more(job)
+            self._back.append((job.lease, asked))
+        ended = [one for one in report.ended if one.number in member.jobs]
+        for one in ended:
+            self._take_in(member, one)
+            self._finished.append((one.done, None))
+        if ended:
+            self._finished[-1] = (ended[-1].done, report.positions)
+        else:
+            self._news.update(report.positions)
+        member.cancelled = member.cancelled or report.cancelled
+        if report.failure:
+            self._trouble = StoreError(report.failure)
+
+    def _take_in(self, member: Member, ended: Ended) -> None:
+        """A job that is done; the next one of its site has its place, or gets it now."""
+        job = member.jobs.pop(ended.number)
+        member.end(job)
+        site, done = job.lease.site, ended.done
+        if done.slow or done.visit.cause is not None:
+            self._recall_site(site)  # it may want rest: the next tick of its clock decides
+            return
+        waiting = member.ahead.get(site)
+        if not waiting:
+            return
+        heir = waiting.get(ended.heir) if ended.heir else next(iter(waiting.values()))
+        if heir is None:  # it has a place already, that of another job
+            return
+        member.wait_no_more(heir)
+        member.begin(heir)
+        done.heir = heir.lease
+        if not ended.heir:  # it was on its way to the worker when the place became free
+            member.orders.grants.append((site, heir.number))
+            self._send_soon()
+
+    def _recall_site(self, site: int) -> None:
+        for member in self._members:
+            if site in member.ahead:
+                member.orders.recalls.append(site)
+                self._send_soon()
+
+    # ---- births and deaths -----------------------------------------------------------------------------------
+
+    def _new_member(self, slot: int) -> Member:
+        self._born += 1
+        member = Member(self._born, slot, f"{self._prefix}-{self._born}")
+        end = None
+        for _ in range(2):  # the nursery may be gone: the next one is not
+            nursery = self._nursery or self._new_nursery()
+            end = nursery.bear(member.number)
+            if end is not None:
+                break
+            self._close_nursery()
+        if end is None:
+            raise BugError("no process can be started: try --processes 1")
+        member.line = Line(end, Report, partial(self._hear, member))
+        member.line.on_closed = partial(self._lost, member)
+        member.line.send(self._hello(member))
+        return member
+
+    def _hello(self, member: Member) -> Hello:
+        limits = self._spec.limits
+        share = msgspec.structs.replace(limits, max_memory_b=limits.max_memory_b // self._size)
+        return Hello(
+            msgspec.structs.replace(self._spec, limits=share),
+            str(self._folder.path),
+            member.prefix,
+            1 + member.slot,
+            1 + self._size,
+            self._home_origins,
+            *self._clock.started,
+        )
+
+    def _new_nursery(self) -> Nursery:
+        nursery = self._nursery = Nursery()
+        self._loop.add_reader(nursery.fileno(), self._hear_nursery, nursery)
+        return nursery
+
+    def _hear_nursery(self, nursery: Nursery) -> None:
+        if not nursery.hear() and nursery is self._nursery:
+            self._close_nursery()
+
+    def _close_nursery(self) -> None:
+        if self._nursery is not None:
+            self._loop.remove_reader(self._nursery.fileno())
+            self._nursery.close()
+            self._nursery = None
+
+    def _lost(self, member: Member) -> None:
+        """A worker is gone: its jobs come back, the page that may have done it is noted, another takes its place."""
+        self._end(member)
+        self._changed.set()
+        if self._ending:
+            return
+        self._blame(member)
+        self._back += [(job.lease, not member.is_ahead(job)) for job in member.jobs.values()]
+        self._forget_jobs(member)
+        self._note_files(member)
+        self._fruitless += not member.reported
+        if self._fruitless >= FRUITLESS_DEATHS:
+            self._trouble = BugError(
+                f"{FRUITLESS_DEATHS} worker processes ended before they had done anything: try --processes 1"
+            )
+        else:
+            clear_mark(self._marks, 1 + member.slot)
+            try:
+                self._members[member.slot] = self._new_member(member.slot)
+            except (WeftError, OSError) as error:
+                self._trouble = BugError(f"no other worker process could be started: {error}")
+        self._wake()
+
+    def _note_files(self, member: Member) -> None:
+        """The files of a worker that is gone are closed, once all that it reported has been taken."""
+        if self._finished:
+            done, positions = self._finished[-1]
+            self._finished[-1] = (done, {**(positions or {}), **member.positions})
+        else:
+            self._news.update(member.positions)
+
+    def _blame(self, member: Member) -> None:
+        """Notes who was there; a page that was there too often is recorded and left alone."""
+        marked = marked_page(self._marks, 1 + member.slot)
+        if marked is not None:  # also a job that was to wait, for all that is known here: the last report is lost
+            guilty = [job for job in member.jobs.values() if job.lease.url[:MARKED_B] == marked]
+        else:
+            guilty = [job for job in member.jobs.values() if not member.is_ahead(job)]
+        for job in guilty:
+            url = job.lease.url
+            self._suspects[url] += DEATHS_UNDER_WAY if marked else DEATHS_ON_A_PAGE
+            if self._suspects[url] >= DEATHS_UNDER_WAY * DEATHS_ON_A_PAGE:
+                del self._suspects[url]
+                self._give_up(member, job, "read it" if marked else "asked for it")
+        if len(self._suspects) > SUSPECTS_MAX:
+            self._suspects.clear()
+
+    def _give_up(self, member: Member, job: Job, deed: str) -> None:
+        failure = Failure(Cause.BUG, f"the processes that {deed} died", started_ms=self._clock.epoch_ms())
+        done = conclude_failure(job.lease, failure, self._spec.limits)
+        del member.jobs[job.number]
+        if member.is_ahead(job):
+            member.wait_no_more(job)
+            done.heir = job.lease  # it had a place after all
+        else:
+            member.end(job)
+        self._finished.append((done, {}))
+
+    def _forget_jobs(self, member: Member) -> None:
+        member.jobs.clear()
+        member.ahead.clear()
+        member.sites.clear()
+        member.waiting = member.running = 0
+
+    def _end(self, member: Member) -> None:
+        """Makes sure that a worker writes no more, and that its files hold what it has reported."""
+        if member.line is None:
+            return
+        pid = self._nursery.pids.get(member.number) if self._nursery is not None else None
+        member.line.close()
+        member.line = None
+        if pid is not None:
+            _kill(pid)
+            self._await_death(member.number)
+        if self._spec.keep.archive:
+            cut_files(self._folder.warc, member.prefix, {file: size for file, (size, _) in member.positions.items()})
+        member.positions = {file: (size, True) for file, (size, _) in member.positions.items()}
+
+    def _await_death(self, number: int) -> None:
+        """A moment at most: what is killed may still be writing."""
+        deadline_s = time.monotonic() + DEATH_S
+        while self._nursery is not None and number in self._nursery.pids and time.monotonic() < deadline_s:
+            time.sleep(0.001)
+            if not self._nursery.hear():
+                return
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, 9)
+    except ProcessLookupError:
+        return
+
+
+def _nothing() -> None:
+    return

@@ -1,0 +1,187 @@
+"""Statistics for a terminal: the numbers that matter, in lines that fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+
+from weft.derive.stats.gather import Statistics
+from weft.derive.stats.model import Across, Against, AgainstSite, Numbers, Totals
+from weft.human import human_bytes, human_seconds
+from weft.safe import shown
+
+_WORD = 12
+_SITES = 20
+_LISTED = 10
+_NAMED = 8
+
+
+def lines_of(statistics: Statistics) -> Iterator[str]:
+    """The whole summary, safe for a terminal."""
+    return map(shown, _lines(statistics))
+
+
+def _lines(statistics: Statistics) -> Iterator[str]:
+    totals = statistics.totals
+    yield from _head(totals)
+    yield from _pages(totals)
+    yield from _links(totals)
+    yield from _sites(statistics)
+    yield from _across(totals.across)
+    yield from _lists(totals)
+    if totals.against is not None:
+        yield from _against(totals.against)
+
+
+def _head(totals: Totals) -> Iterator[str]:
+    reason = totals.stop_reason
+    why = f" ({reason})" if reason and reason != totals.state else ""
+    runs = f" in {totals.runs} runs" if totals.runs > 1 else ""
+    spent = f"{human_seconds(totals.elapsed_s)}{runs}, {totals.pages_per_s:,.1f} pages a second"
+    each = f" ({totals.seconds_per_page:,.3f} s a page)" if totals.seconds_per_page is not None else ""
+    yield f"{totals.folder}: {totals.state}{why}, {spent}{each}"
+
+
+def _pages(totals: Totals) -> Iterator[str]:
+    whole = totals.all
+    near = "" if whole.near_duplicates is None else f", {whole.near_duplicates:,} of them near"
+    yield _told(
+        "pages",
+        f"{whole.pages:,} stored; HTML of any status {whole.html:,}, duplicates {whole.duplicate:,}{near};"
+        f" {whole.known:,} URLs known",
+    )
+    states = {"waiting": "W", "running": "R", "answered": "C", "errors": "E", "refused": "refused"}
+    yield _told("states", _counted({word: whole.states.get(key, 0) for word, key in states.items()}))
+    yield _told("status", _counted(whole.status))
+    yield _told("types", _counted(whole.types))
+    yield _told("depth", _counted(whole.depths))
+    yield _told("languages", _counted(whole.languages))
+    if totals.sizes is not None:
+        spread = totals.sizes
+        middle = f"median {human_bytes(spread.median)}, mean {human_bytes(round(spread.mean))}"
+        received = f"{human_bytes(whole.size)} in all, {human_bytes(whole.size_wire)} received"
+        yield _told("sizes", f"{middle}, largest {human_bytes(spread.most)}; {received}")
+    if totals.response_ms is not None:
+        times = totals.response_ms
+        yield _told("times", f"median {times.median:,} ms, 90 % below {times.p90:,} ms, slowest {times.most:,} ms")
+    yield _told("images", f"{whole.image:,}: {_counted(whole.images)}; {_mean(whole.mean_images)} a page")
+    yield _told("documents", f"{whole.binary:,}: {_counted(whole.documents)}; {_mean(whole.mean_documents)} a page")
+    if whole.errors:
+        yield _told("errors", _counted(whole.errors))
+    yield _told("robots.txt", f"{whole.robots_refused:,} URLs refused")
+    if whole.refused:
+        yield _told("refused", _counted(whole.refused))
+
+
+def _links(totals: Totals) -> Iterator[str]:
+    whole, chains, domains = totals.all, totals.redirects, totals.domains
+    kinds = (
+        f"internal {whole.internal_links:,}, external {whole.external_links:,}, mailto and such {whole.other_links:,}"
+    )
+    broken = f"{whole.broken_links:,} lead to {totals.broken_pages:,} broken pages"
+    yield _told("links", f"{whole.links:,}: {kinds}; {broken}; {_mean(whole.mean_links)} a page")
+    if chains.number:
+        hops = ", ".join(
+            f"{hops} hop{'s' if hops != '1' else ''} {n:,}" for hops, n in islice(chains.by_hops.items(), 8)
+        )
+        yield _told(
+            "redirects", f"{chains.number:,} chains: {hops}; endless {chains.loops:,}, broken {chains.end_in_error:,}"
+        )
+    found = f"{domains.visited:,} visited, {domains.known:,} known, of {domains.registrable:,} registered domains"
+    yield _told("domains", f"{found}; {domains.pairs:,} pairs that link")
+
+
+def _sites(statistics: Statistics) -> Iterator[str]:
+    """G9's table: the sites, those with a start address marked."""
+    sites = list(islice(statistics.sites(), _SITES))
+    if not sites:
+        return
+    heading = ("site (* start)", "pages", "HTML", "DUPLICATE", "IMAGE", "BINARY", "depth", "links", "broken", "errors")
+    rows = [_site_row(site) for site in sites]
+    if len(statistics.site_ids) > 1:
+        rows.append(("ALL", *_site_row(statistics.totals.all)[1:]))
+    yield ""
+    yield from _table(heading, rows)
+    more = len(statistics.site_ids) - len(sites)
+    if more > 0:
+        yield f"  and {more:,} sites more: --json, --csv and --html have them"
+
+
+def _site_row(numbers: Numbers) -> tuple[str, ...]:
+    name = f"{numbers.site}{' *' if numbers.start else ''}"
+    counts = (numbers.pages, numbers.html, numbers.duplicate, numbers.image, numbers.binary)
+    rest = (numbers.links, numbers.broken_links, sum(numbers.errors.values()))
+    depth = "-" if numbers.depth is None else str(numbers.depth)
+    return (name[:60], *(f"{number:,}" for number in counts), depth, *(f"{number:,}" for number in rest))
+
+
+def _across(across: Across) -> Iterator[str]:
+    if across.sites < 2:
+        return
+    yield ""
+    correlation = "-" if across.rank_correlation is None else f"{across.rank_correlation:+.2f}"
+    numbers = f"{across.pages:,} pages, {across.internal_links:,} internal links, {_mean(across.mean_links)} a page"
+    yield f"across {across.sites:,} sites: {numbers}; rank correlation of pages and links {correlation}"
+    for group in across.groups:
+        names = ", ".join(group.sites[:3]) + (", ..." if group.number > 3 else "")
+        yield _told(f"group {group.group}", f"{group.pages} pages, {group.links} links: {group.number:,}  {names}")
+
+
+def _lists(totals: Totals) -> Iterator[str]:
+    if totals.slowest and totals.slowest[0].value > 0:
+        yield ""
+        yield "slowest pages"
+        yield from (f"  {page.value:>9,} ms  {page.url}" for page in totals.slowest[:_LISTED])
+    if totals.largest:
+        yield ""
+        yield "largest pages"
+        yield from (f"  {human_bytes(page.value):>12}  {page.url}" for page in totals.largest[:_LISTED])
+    if totals.broken:
+        yield ""
+        yield "broken links"
+        for page in totals.broken[:_LISTED]:
+            holder = f"  on {page.pages[0].url}" if page.pages else ""
+            yield f"  {page.status or page.error or '?':>12}  {page.links:,} x  {page.url}{holder}"
+
+
+def _against(against: Against) -> Iterator[str]:
+    yield ""
+    yield f"against {against.file}: {against.there:,} pages there, {against.here:,} here"
+    share = "" if against.difference is None else f"; {against.difference:.1%} of all are in one list only"
+    yield _told("both", f"{against.both:,}{share}")
+    if len(against.sites) > 1:
+        heading = ("site", "here", "there", "both", "only here", "only there", "differ")
+        yield from _table(heading, [_against_row(site) for site in against.sites[:_SITES]])
+    yield _told("only here", f"{against.only_here:,}")
+    yield from (f"    {url}" for url in against.urls_only_here[:_LISTED])
+    yield _told("only there", f"{against.only_there:,}: {_counted(against.why_only_there)}")
+    yield from (f"    {url}" for url in against.urls_only_there[:_LISTED])
+    if against.not_urls or against.repeated:
+        yield _told("left out", f"{against.not_urls:,} entries that are no URLs, {against.repeated:,} repeated")
+
+
+def _against_row(site: AgainstSite) -> tuple[str, ...]:
+    counts = (site.here, site.there, site.both, site.only_here, site.only_there)
+    share = "-" if site.difference is None else f"{site.difference:.1%}"
+    return (site.site[:60], *(f"{number:,}" for number in counts), share)
+
+
+def _table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(len(row[place]) for row in (heading, *rows)) for place in range(len(heading))]
+    for row in (heading, *rows):
+        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        yield f"  {'  '.join(cells)}".rstrip()
+
+
+def _counted(numbers: Mapping[str, int]) -> str:
+    shown_ones = ", ".join(f"{name} {number:,}" for name, number in islice(numbers.items(), _NAMED))
+    more = len(numbers) - _NAMED
+    return f"{shown_ones}, {more:,} more" if more > 0 else shown_ones or "none"
+
+
+def _mean(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.3g}"
+
+
+def _told(word: str, text: str) -> str:
+    return f"  {word:<{_WORD}}{text}"

@@ -1,0 +1,26 @@
+"""Numbers as people write them."""
+
+from __future__ import annotations
+
+
+def counted(number: int, thing: str) -> str:
+    """A number with what is counted: ``1 page``, ``2,000 pages``."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def human_seconds(seconds: float) -> str:
+    """``1.2 s``, ``3 min 04 s``, ``5 h 06 min``."""
+    whole = int(seconds)
+    if whole < 60:
+        return f"{seconds:.1f} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def human_bytes(size_b: int) -> str:
+    """``12 B``, ``3.4 kB``, ``5.6 MB``, ``7.8 GB``."""
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size_b >= factor:
+            return f"{size_b / factor:.1f} {unit}"
+    return f"{size_b} B"

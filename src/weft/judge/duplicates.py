@@ -1,0 +1,88 @@
+"""Whether a page is a duplicate of one met before: asked while the crawl runs, where their links are not followed (G7).
+
+The first page that answers counts, so the result may depend on which that is; what `weft duplicates` tells afterwards
+does not. Near-duplicates are told by their sketches alone here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from weft.records import Visit
+from weft.spec import Duplicates
+
+if TYPE_CHECKING:
+    from weft.judge.likeness import Sketches
+
+Body = tuple[int, int | None, str | None]
+
+
+class Met(Protocol):
+    """What was met before this tick, and what this tick has added to it."""
+
+    def has_body(self, body_hash: int, size: int | None, digest: str | None, page: int | None) -> bool: ...
+    def sharing(self, bands: Sequence[int]) -> list[int]: ...
+    def sketch(self, visit: int) -> tuple[int, bytes] | None: ...
+    def add(self, visit: int, bands: Sequence[int]) -> None: ...
+
+
+class Skips:
+    """Says of each page of a tick, in order, whether its links are left alone."""
+
+    def __init__(self, settings: Duplicates, met: Met) -> None:
+        self._met = met
+        self._near = _NearSkips(settings, met) if settings.skip == "near" else None
+        self._bodies: dict[Body, int | None] = {}
+
+    def begin(self) -> None:
+        """A new tick: what the last one brought is stored."""
+        self._bodies.clear()
+        if self._near is not None:
+            self._near.begin()
+
+    def is_duplicate(self, visit: Visit, sketch: bytes) -> bool:
+        if visit.hash is None:
+            return False
+        body = (visit.hash, visit.size, visit.digest)
+        if self._bodies.setdefault(body, visit.page) != visit.page or self._met.has_body(*body, visit.page):
+            return True
+        return self._near is not None and bool(sketch) and self._near.is_near(visit, sketch)
+
+
+class _NearSkips:
+    """The same by texts. Only texts that are near none before are compared with: clusters, not chains."""
+
+    def __init__(self, settings: Duplicates, met: Met) -> None:
+        from weft.judge.likeness import Likeness, bands_of
+
+        self._like = Likeness(settings.near or 0.0, settings.sketch, settings.similarity)
+        self._bands = bands_of(self._like)
+        self._met = met
+        self._new: dict[int, tuple[int, bytes]] = {}
+
+    def begin(self) -> None:
+        self._new.clear()
+
+    def is_near(self, visit: Visit, data: bytes) -> bool:
+        from weft.judge.likeness import band_numbers, sketch_row
+
+        if self._bands is None or visit.page is None:
+            return False
+        sketch = sketch_row(data, self._like)
+        bands = band_numbers(sketch, self._bands)
+        for other in self._met.sharing(bands):
+            known = self._new.get(other) or self._met.sketch(other)
+            if known is not None and known[0] != visit.page and self._alike(sketch, sketch_row(known[1], self._like)):
+                return True
+        self._met.add(visit.id, bands)
+        self._new[visit.id] = (visit.page, data)
+        return False
+
+    def _alike(self, one: Sketches, other: Sketches) -> bool:
+        from weft.judge.likeness import estimates, signature_similarity
+
+        if self._like.by_signature:
+            return signature_similarity(one, other) >= self._like.threshold
+        told, _ = estimates(one, other[None, :])
+        return float(told[0]) >= self._like.threshold

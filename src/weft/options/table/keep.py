@@ -1,0 +1,135 @@
+"""Options: what is kept, parts of one's own, and one run."""
+
+from __future__ import annotations
+
+from weft.options.option import Option
+from weft.options.table.groups import PARTS, RUN, STORE
+from weft.options.values import (
+    Context,
+    Kind,
+    Value,
+    as_list,
+    one_line,
+    optional,
+    parts_of,
+    place,
+    size,
+    switch,
+    text,
+    word,
+)
+from weft.spec import OWN_RESULT
+
+
+def store_options() -> list[Option]:
+    return [
+        Option(
+            "no-archive", "keep.archive", switch(means=False), STORE, "keep the data only, no answers in WARC files"
+        ),
+        Option(
+            "warc-size",
+            "keep.warc_file_b",
+            size(1_000),
+            STORE,
+            "begin a new WARC file past this size",
+            "1G",
+            may_change=True,
+        ),
+        Option(
+            "graphs",
+            "keep.graphs",
+            optional(place(OWN_RESULT)),
+            STORE,
+            "whenever a run ends, write the graph of each site into FOLDER, HOST.gexf; auto: into `result` in the "
+            "crawl's folder",
+            "graphs",
+            may_change=True,
+        ),
+        Option(
+            "graph-duplicates",
+            "keep.graph_duplicates",
+            switch(),
+            STORE,
+            "keep duplicates as nodes of these graphs too, without edges",
+            may_change=True,
+        ),
+        Option(
+            "graph-summary",
+            "keep.graph_summary",
+            switch(),
+            STORE,
+            "whenever a run ends, tell pages and links of each site",
+            may_change=True,
+        ),
+        Option(
+            "common-log",
+            "keep.common_log",
+            place(),
+            STORE,
+            "the CSV file with a line for every visit; empty: logs/common.csv in the crawl's folder",
+            "visits.csv",
+            may_change=True,
+        ),
+        Option(
+            "error-log",
+            "keep.error_log",
+            place(),
+            STORE,
+            "the CSV file with a line for every failure; empty: logs/error.csv in the crawl's folder",
+            "failures.csv",
+            may_change=True,
+        ),
+    ]
+
+
+def parts_options() -> list[Option]:
+    return [
+        Option(
+            "part",
+            "own.parts",
+            own_parts(),
+            PARTS,
+            "call a function of your own: as manager, analyser, downloader, parser, robots, store, routine, finisher "
+            "or unloader; may be given many times",
+            "finisher=my_parts.py:enough",
+        ),
+    ]
+
+
+def own_parts() -> Kind:
+    """Parts of the user's own; the names of files are made absolute."""
+
+    def read(raw: object, context: Context) -> Value:
+        from weft.own import located
+
+        lines = [one_line(part) for part in parts_of(raw)]
+        if lines == ["none"]:
+            return ()
+        return tuple(dict.fromkeys(located(line, context.folder) for line in lines if line))
+
+    return Kind("ROLE=MODULE:NAME or ROLE=FILE.py:NAME", "ROLE=MODULE:NAME", read, as_list, many=True)
+
+
+def run_options() -> list[Option]:
+    return [
+        Option(
+            "output",
+            "run.output",
+            text("DIR", accepts="the name of a folder"),
+            RUN,
+            "the crawl's folder (default: the first seed's host)",
+            "example",
+            short="-o",
+        ),
+        Option("fresh", "run.fresh", switch(), RUN, "set an older crawl of that folder aside and start anew"),
+        Option("quiet", "run.quiet", switch(), RUN, "show errors only", may_change=True),
+        Option(
+            "log",
+            "run.log",
+            word("files", "screen", "common", "error"),
+            RUN,
+            "show the lines of the logs too: screen for both, common or error for one",
+            "screen",
+            may_change=True,
+        ),
+    ]

@@ -1,0 +1,34 @@
+"""What the modes set."""
+
+from __future__ import annotations
+
+from weft.options.values import Value
+from weft.spec import OWN_RESULT
+
+PRESETS: dict[str, dict[str, Value]] = {
+    # R8, R9, R11, R12: pages by <a> only; a redirect leads to the page that takes its place.
+    # R3, R6: a graph of each site whenever a run ends. R14: every rule of the list.
+    "graph": {
+        "html-only": True,
+        "same-scheme": True,
+        "follow": ("a", "redirect"),
+        "sitemaps": "no",
+        "graphs": OWN_RESULT,
+        "normalize": (
+            "scheme-host-case",
+            "default-port",
+            "dot-segments",
+            "fragment",
+            "ip-to-host",
+            "percent-case",
+            "percent-decode",
+            "double-slashes",
+            "slash-add",
+            "empty-parameters",
+            "sort-query",
+            "empty-query",
+        ),
+    },
+    "email": {"drop-query": True},  # E20
+}
+"""What ``--mode`` sets. Options given beside it win."""

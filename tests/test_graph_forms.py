@@ -1,0 +1,205 @@
+"""Every form of the graph is read by programs that are not ours, and they all find the same (R3, R17, issue 5)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import duckdb
+import igraph
+import networkx
+import pytest
+from gexf_schema import check_gexf
+from nginx import DOCUMENTATION, Nginx, program
+from stored import call, run_weft
+from web import Site
+
+FORMS = ("gexf", "graphml", "net", "csv", "parquet", "dot", "json")
+LONG = "x" * 10_000
+ODD_TITLES = {
+    "/control": "a\x01b\x0bc\x1b[31md",
+    "/markup": '"quotes" <b>&amp; \'more\' ]]> --> \\" \\',
+    "/turned": "one \u202etwo\u202c \u2066three\u2069 \u200f\u061c",
+    "/nochar": "end \ufffe\uffff \ufdd0 \U0001fffe",
+    "/half": "half a character",
+    "/long": LONG,
+    "/formula": "=cmd|' /C calc'!A0",
+    "/lines": "one\ntwo\r\nthree\u2028four\x85five",
+    "/emoji": "\U0001f577\ufe0f \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+    "/%22quoted%22%5C": "quotes in the address",
+}
+
+
+@pytest.fixture(scope="module")
+def handbook(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A crawl of the Debian handbook."""
+    place = DOCUMENTATION["debian-handbook"]
+    if program() is None or not Path(place.folder).is_dir():
+        pytest.skip("nginx or the Debian package debian-handbook is not installed")
+    folder = tmp_path_factory.mktemp("handbook")
+    with Nginx(place.folder) as served:
+        ended = run_weft(
+            "crawl", served.at(place.start), "-o", "crawl", "--delay", "0", "--per-host", "8", "--quiet", cwd=folder
+        )
+    assert ended.returncode == 0, ended.stderr.decode()
+    return folder / "crawl"
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A crawl of pages whose titles, anchors and addresses are meant to break files."""
+    folder = tmp_path_factory.mktemp("odd")
+    with Site() as site:
+        site.page("/", list(ODD_TITLES.items()), title="start")
+        for path, title in ODD_TITLES.items():
+            site.page(path, ["/"], title=title, body=f"<p>{path}</p>")
+        site.page("/half", ["/"], title="", head="<title>&#xD800; &#xDFFF; &#0;</title>")
+        ended = run_weft("crawl", site.at("/"), "-o", "crawl", "--delay", "0", "--quiet", cwd=folder)
+    assert ended.returncode == 0, ended.stderr.decode()
+    return folder / "crawl"
+
+
+def export(crawl: Path, target: Path, *options: str) -> Path:
+    ended = call("graph", crawl, "--to", target, *options)
+    assert ended.code == 0, ended.stderr
+    return target
+
+
+def counts(path: Path) -> list[tuple[int, int]]:
+    """(nodes, edges) as each independent reader of the form finds them."""
+
+    def nx(graph: networkx.Graph) -> tuple[int, int]:
+        return graph.number_of_nodes(), graph.number_of_edges()
+
+    def ig(graph: igraph.Graph) -> tuple[int, int]:
+        return graph.vcount(), graph.ecount()
+
+    def rows(reader: Callable[[Path], int]) -> tuple[int, int]:
+        nodes, edges = (path.with_suffix(f".{part}{path.suffix}") for part in ("nodes", "edges"))
+        return reader(nodes), reader(edges)
+
+    match path.suffix:
+        case ".gexf":
+            return [check_gexf(path), nx(networkx.read_gexf(path)), nx(networkx.read_gexf(path, relabel=True))]
+        case ".graphml":
+            return [nx(networkx.read_graphml(path)), ig(igraph.Graph.Read_GraphML(str(path)))]
+        case ".net":
+            return [nx(networkx.read_pajek(path)), ig(igraph.Graph.Read_Pajek(str(path)))]
+        case ".json":
+            return [nx(networkx.node_link_graph(json.loads(path.read_bytes()), edges="edges"))]
+        case ".csv":
+            return [
+                rows(lambda file: len(list(csv.DictReader(io.StringIO(file.read_bytes().decode(), newline=""))))),
+                rows(lambda file: duckdb.sql(f"SELECT count(*) FROM read_csv('{file}')").fetchall()[0][0]),
+            ]
+        case ".parquet":
+            return [rows(lambda file: duckdb.sql(f"SELECT count(*) FROM '{file}'").fetchall()[0][0])]
+        case ".dot":
+            if shutil.which("gc") is None:
+                return []
+            said = subprocess.run(["gc", "-n", "-e", path], capture_output=True, check=True, timeout=60)
+            nodes, edges, *_ = said.stdout.split()
+            return [(int(nodes), int(edges))]
+        case _:
+            raise AssertionError(path)
+
+
+@pytest.fixture(params=["handbook", "odd"])
+def crawl(request: pytest.FixtureRequest) -> Iterator[Path]:
+    yield request.getfixturevalue(request.param)
+
+
+def test_all_readers_find_the_same_graph(crawl: Path, tmp_path: Path) -> None:
+    found = {form: counts(export(crawl, tmp_path / f"graph.{form}")) for form in FORMS}
+    assert len({one for several in found.values() for one in several}) == 1, found
+    nodes, edges = found["gexf"][0]
+    assert nodes >= len(ODD_TITLES) and edges >= nodes - 1
+
+
+def test_pages_and_links_agree_with_the_other_commands(handbook: Path, tmp_path: Path) -> None:
+    """The graph has the pages of `weft pages` and the links of `weft links`."""
+    pages = [json.loads(line) for line in call("pages", handbook, "--format", "jsonl").stdout.splitlines()]
+    links = [json.loads(line) for line in call("links", handbook, "--format", "jsonl").stdout.splitlines()]
+    twin = {page["url"]: page["duplicate_of"] or page["url"] for page in pages if page["status"] == 200}
+    html = {page["url"] for page in pages if page["status"] == 200 and page["type"] == "text/html"}
+    moved = {page["url"]: page["redirect_to"] for page in pages if page["redirect_to"]}
+    followed = {"a", "area", "frame", "iframe", "refresh", "onclick"}
+
+    def node(url: str) -> str | None:
+        while url in moved:
+            url = moved[url]
+        return twin[url] if url in html else None
+
+    wanted = {
+        (link["source"], node(link["target"]))
+        for link in links
+        if link["kind"] in followed and node(link["source"]) == link["source"] and node(link["target"])
+    }
+    graph = networkx.read_gexf(export(handbook, tmp_path / "graph.gexf"), relabel=True)
+    assert set(graph.nodes) == {twin[url] for url in html}
+    assert set(graph.edges) == {(source, target) for source, target in wanted if source != target}
+
+
+def test_titles_survive_in_every_form_that_has_them(odd: Path, tmp_path: Path) -> None:
+    read = {
+        "gexf": lambda path: networkx.read_gexf(path),
+        "graphml": lambda path: networkx.read_graphml(path),
+        "json": lambda path: networkx.node_link_graph(json.loads(path.read_bytes()), edges="edges"),
+    }
+    for form, reader in read.items():
+        graph = reader(export(odd, tmp_path / f"graph.{form}"))
+        titles = {data["url"].split("/", 3)[3]: data.get("title") for _, data in graph.nodes(data=True)}
+        assert titles["markup"] == ODD_TITLES["/markup"], form
+        assert titles["emoji"] == ODD_TITLES["/emoji"], form
+        assert set(titles["long"]) == {"x"}, form
+        if form != "json":  # JSON escapes by itself
+            for path in ("control", "turned", "lines", "nochar"):
+                assert titles[path].isprintable() or path == "nochar", (form, titles[path])
+
+
+def test_columns_are_those_that_gephi_knows(handbook: Path, tmp_path: Path) -> None:
+    export(handbook, tmp_path / "graph.csv")
+    with (tmp_path / "graph.nodes.csv").open() as nodes, (tmp_path / "graph.edges.csv").open() as edges:
+        assert nodes.readline().startswith("Id,Label,url,title,depth,status,")
+        assert edges.readline().strip() == "Source,Target,Type,Weight,Label,kind"
+        assert edges.readline().split(",")[2] == "Directed"
+
+
+def test_csv_holds_no_formula(odd: Path, tmp_path: Path) -> None:
+    export(odd, tmp_path / "graph.csv")
+    for part in ("nodes", "edges"):
+        with (tmp_path / f"graph.{part}.csv").open(newline="", encoding="utf-8") as file:
+            assert not [cell for row in csv.reader(file) for cell in row if cell.startswith(("=", "+", "@"))]
+
+
+def test_discovery_times(handbook: Path, tmp_path: Path) -> None:
+    """A dynamic file is valid, and no edge is older than its ends."""
+    path = export(handbook, tmp_path / "graph.gexf", "--dynamic")
+    assert check_gexf(path) == check_gexf(export(handbook, tmp_path / "static.gexf"))
+    text = path.read_text()
+    assert 'mode="dynamic"' in text and 'timeformat="dateTime"' in text
+    from xml.etree import ElementTree
+
+    from gexf_schema import GEXF
+
+    root = ElementTree.parse(path).getroot()
+    starts = {node.attrib["id"]: node.attrib["start"] for node in root.iter(f"{GEXF}node")}
+    edges = list(root.iter(f"{GEXF}edge"))
+    assert len(set(starts.values())) > 1
+    assert all(edge.attrib["start"] >= max(starts[edge.attrib[end]] for end in ("source", "target")) for edge in edges)
+
+
+def test_colours_and_sizes_tell_something(handbook: Path, tmp_path: Path) -> None:
+    """On one site the colour is the depth; the page with most links to it is the largest; no two lie on each other."""
+    graph = networkx.read_gexf(export(handbook, tmp_path / "graph.gexf"))
+    nodes = [data for _, data in graph.nodes(data=True)]
+    colours = {data["depth"]: tuple(data["viz"]["color"].values()) for data in nodes}
+    assert len(set(colours.values())) == len(colours)
+    assert all(colours[data["depth"]] == tuple(data["viz"]["color"].values()) for data in nodes)
+    assert max(nodes, key=lambda data: data["in_degree"])["viz"]["size"] == max(data["viz"]["size"] for data in nodes)
+    assert len({tuple(data["viz"]["position"].values()) for data in nodes}) == len(nodes)

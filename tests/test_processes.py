@@ -1,0 +1,275 @@
+"""Several processes are the same crawl as one (E6, E7, G8, T10): results, limits, politeness, deaths.
+
+`bench/kill.py --processes 2 --kill-workers` does the deaths with any number of runs, `bench/processes.py` measures.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from conftest import Weft
+from web import Request, Response, Site, html_page
+
+from weft import crawl as weft_crawl
+from weft.crew.mark import SLOT_B, ParseMark, add_slots, make_marks, marked_page
+from weft.crew.rate import SharedRate
+from weft.demo.server import Served
+from weft.derive.read import StoredCrawl
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
+
+import kill
+from equal import archive_faults, differences, result_of
+
+FAST = ["--delay", "0", "--per-host", "8", "--retries", "1"]
+DEADLY = """
+import os, signal
+import weft.parse.html as html
+plain = html.parse_page
+def parse_page(body, *args, **more):
+    if b"takes its reader down" in body:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    return plain(body, *args, **more)
+html.parse_page = parse_page
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--max-depth", "2", "--no-archive"]], ids=["all", "max-depth"])
+def test_the_same_crawl(invented: Callable[..., Served], weft: Weft, options: list[str]) -> None:
+    """E6, T10: keys, links in order, states, depths and duplicates as with one process; and the same exit code."""
+    served = invented(seed=6, hosts=3, pages=90)
+    words = ["--resolve", served.resolve, "--delay", "0", "--per-host", "16", *options]
+    for processes in ("1", "3"):
+        ended = weft("crawl", *served.seeds, "-o", processes, *words, "--processes", processes)
+        assert ended.code == 0, ended.stderr
+    assert differences(result_of(weft.folder / "1"), result_of(weft.folder / "3")) == []
+    if not options:
+        assert archive_faults(weft.folder / "3") == []
+        assert len(list((weft.folder / "3" / "warc").glob("*.warc.gz"))) == 3, "each worker has a file of its own"
+    checked = weft("check", "3")
+    assert checked.code == 0, checked.stdout
+
+
+def test_crawl_and_workers_killed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Promise 1: SIGKILL for workers and for the crawl, Ctrl-C for the whole group; the result is the same."""
+    options = ["--processes", "2", "--how", "kill", "int", "--kill-workers", "--pages", "80", "--hosts", "2"]
+    code = kill.main(["--runs", "1", "--kills", "6", "--seed", "11", *options])
+    assert code == 0, capsys.readouterr().out
+
+
+def test_a_page_that_kills_its_readers(site: Site, weft: Weft) -> None:
+    """A page that takes two workers down is recorded and left alone; all others are as if it were not there."""
+    names = [f"/p{number}" for number in range(30)]
+    site.page("/", links=[*names[:15], "/deadly", *names[15:]])
+    for name in names:
+        site.page(name, links=["/"])
+    site.page("/deadly", body="takes its reader down")
+    hook = weft.folder / "hook"
+    hook.mkdir()
+    (hook / "sitecustomize.py").write_text(DEADLY, encoding="utf-8")
+    path = os.pathsep.join((str(hook), weft.environment["PYTHONPATH"]))
+    ended = weft("crawl", site.url, "-o", "out", *FAST, "--processes", "2", env={"PYTHONPATH": path})
+    assert ended.code == 0, ended.stderr
+    with StoredCrawl(weft.folder / "out") as stored:
+        pages = {page.url: page for page in stored.pages(everything=True)}
+    assert {page.state for url, page in pages.items() if not url.endswith("/deadly")} == {"C"}
+    deadly = pages[site.at("/deadly")]
+    assert (deadly.state, deadly.error) == ("E", "BUG")
+    assert site.asked("/deadly") == 2
+    checked = weft("check", "out")
+    assert checked.code == 0, checked.stdout
+
+
+def _await(reached: Callable[[], bool], most_s: float = 20.0) -> bool:
+    deadline = time.monotonic() + most_s
+    while time.monotonic() < deadline:
+        if reached():
+            return True
+        time.sleep(0.02)
+    return reached()
+
+
+def _is_alive(pid: int) -> bool:
+    """Whether a process runs; one that is dead and not yet buried does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+def test_killing_the_crawl_ends_its_workers(site: Site, weft: Weft) -> None:
+    """Nobody outlives the crawl, and the folder is free at once: a worker holds neither its lock nor its sockets."""
+    site.page("/", links=[f"/slow{number}" for number in range(40)])
+    for number in range(40):
+        site.page(f"/slow{number}", delay_s=30.0)
+    crawl = weft.start("crawl", site.url, "-o", "out", *FAST, "--processes", "2")
+    assert _await(lambda: site.asked("/slow0") > 0)
+    family = [*kill.children_of(crawl.pid), *kill.workers_of(crawl.pid)]
+    assert len(family) == 3
+    os.kill(crawl.pid, signal.SIGKILL)
+    crawl.wait(10)
+    assert _await(lambda: not any(map(_is_alive, family)), 5.0)
+    ended = weft("resume", "out", "--max-pages", "1")
+    assert ended.code == 0, ended.stderr
+
+
+def test_limits_hold_across_processes(site: Site, weft: Weft) -> None:
+    """G8, promise 2: never more pages than --max-pages, never more requests at once than --per-host."""
+    names = [f"/p{number}" for number in range(60)]
+    site.page("/", links=names)
+    for name in names:
+        site.page(name, links=["/"], delay_s=0.02)
+    words = ["--delay", "0", "--per-host", "3", "--processes", "3", "--max-pages", "40"]
+    ended = weft("crawl", site.url, "-o", "out", *words)
+    assert ended.code == 0, ended.stderr
+    assert site.parallel_max() <= 3
+    with StoredCrawl(weft.folder / "out") as stored:
+        status = stored.status()
+    assert (status.pages, status.stop_reason) == (40, "max-pages")
+
+
+def test_a_delay_holds_across_processes(site: Site, weft: Weft) -> None:
+    """Promise 2: start to start, also where several requests of a site may run at once."""
+    names = [f"/p{number}" for number in range(8)]
+    site.page("/", links=names)
+    for name in names:
+        site.page(name, delay_s=0.3)
+    words = ["--delay", "0.2", "--per-host", "4", "--processes", "2", "--sitemaps", "no"]
+    assert weft("crawl", site.url, "-o", "out", *words).code == 0
+    assert min(site.gaps()) >= 0.18
+    assert len(site.paths()) == 10
+
+
+def test_a_cookie_set_for_one_worker_is_sent_by_all(site: Site, weft: Weft) -> None:
+    """Promise 8: the jar is the crawl's."""
+    names = [f"/p{number}" for number in range(20)]
+    without: list[str] = []
+
+    def answer(request: Request) -> Response:
+        if "key=1" not in (request.header("cookie") or ""):
+            without.append(request.path)
+        return Response(body=html_page("page"))
+
+    site.respond("/", Response(body=html_page("home", links=names), headers={"Set-Cookie": "key=1; Path=/"}))
+    for name in names:
+        site.serve(name, answer)
+    assert weft("crawl", site.url, "-o", "out", *FAST, "--processes", "2").code == 0
+    assert sorted(set(site.paths())) == sorted(["/", "/robots.txt", "/sitemap.xml", *names])
+    assert without == []
+
+
+def test_too_many_requests_stops_all_workers(site: Site, weft: Weft) -> None:
+    """Promise 4: 429 slows a site down; what was given to workers ahead is brought back, and asked later."""
+    names = [f"/p{number}" for number in range(100)]
+    asked: list[float] = []
+
+    def answer(request: Request) -> Response:
+        asked.append(time.monotonic())
+        if len(asked) <= 16:
+            return Response(status=429, headers={"Retry-After": "1"})
+        return Response(body=html_page("page"))
+
+    site.page("/", links=names)
+    for name in names:
+        site.serve(name, answer)
+    ended = weft("crawl", site.url, "-o", "out", *FAST, "--retries", "4", "--processes", "2")
+    assert ended.code == 0, ended.stderr
+    with StoredCrawl(weft.folder / "out") as stored:
+        assert stored.status().pages == 101
+    pauses = [later - earlier for earlier, later in pairwise(asked)]
+    first = next(number for number, pause_s in enumerate(pauses) if pause_s >= 0.8)
+    assert first < 40, "all workers have stopped soon after the first 429"
+
+
+def test_auto_starts_alone(site: Site, weft: Weft) -> None:
+    """The default is one process where one is enough: a small crawl pays for no other."""
+    site.page("/", links=["/a"])
+    site.page("/a")
+    crawl = weft.start("crawl", site.url, "-o", "out", "--delay", "0.5")
+    seen: set[int] = set()
+    while crawl.poll() is None:
+        seen.update(kill.children_of(crawl.pid))
+        time.sleep(0.02)
+    assert crawl.returncode == 0 and not seen
+
+
+def test_auto_grows_when_it_is_busy(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that has no time left hands over to workers in the middle of its crawl, and loses nothing by it."""
+    early, late = [f"/a{number}" for number in range(10)], [f"/b{number}" for number in range(30)]
+    waits = True
+
+    def gate(request: Request) -> Response:
+        if waits:
+            _await(lambda: len(kill.workers_of(os.getpid())) >= 2, 30.0)
+        return Response(body=html_page("gate", links=late), delay_s=1.0 if waits else 0.0)  # until they are ready
+
+    site.page("/", links=[*early, "/gate"])
+    for name in (*early, *late):
+        site.page(name, links=["/"])
+    site.serve("/gate", gate)
+    options: dict[str, object] = {"delay": 0, "per_host": 4, "timeout": 60}
+    monkeypatch.setattr("weft.assemble.usable_cores", lambda: 2)
+    monkeypatch.setattr("weft.crew.growing.WATCHED_S", 0.0)
+    for name, busy in (("grown", 0.0), ("alone", 2.0)):
+        monkeypatch.setattr("weft.crew.growing.BUSY_SHARE", busy)
+        assert asyncio.run(_crawled([site.url], tmp_path / name, options)) == 42
+        waits = False
+    files = [len(list((tmp_path / name / "warc").glob("*.warc.gz"))) for name in ("alone", "grown")]
+    assert files[0] == 1 and files[1] > 1
+    assert differences(result_of(tmp_path / "alone"), result_of(tmp_path / "grown")) == []
+    assert archive_faults(tmp_path / "grown") == []
+
+
+async def _crawled(seeds: list[str], folder: Path, options: dict[str, object]) -> int:
+    return len([page async for page in weft_crawl(*seeds, folder=folder, **options)])
+
+
+def test_marks(tmp_path: Path) -> None:
+    """Each process has a slot of its own; the first outlives those that join later."""
+    path = tmp_path / "parsing"
+    make_marks(path)
+    first = ParseMark(path)
+    with first.of("http://a.test/" + "x" * 2 * SLOT_B):
+        add_slots(path, 3)
+        second = ParseMark(path, 2)
+        with second.of("http://a.test/2"):
+            assert (marked_page(path, 0) or "").startswith("http://a.test/xxx")
+            assert (marked_page(path, 1), marked_page(path, 2)) == (None, "http://a.test/2")
+    assert [marked_page(path, slot) for slot in range(4)] == [None] * 4
+    first.close()
+    second.close()
+
+
+def test_one_rate_for_all(tmp_path: Path) -> None:
+    """`--max-rate` is a bound for all processes together."""
+    path = tmp_path / "parsing"
+    make_marks(path)
+    add_slots(path, 2)
+    one, other = SharedRate(1_000, path, 1), SharedRate(1_000, path, 1)
+    assert one.spend(90, 10.0) and not other.spend(90, 10.0)
+    assert not one.refill(10.05) and one.refill(10.1)
+    assert not other.spend(200, 10.1) and not one.refill(10.2)
+    one.close()
+    other.close()
+
+
+def test_a_worker_has_no_thread_and_nothing_of_the_crawl(weft: Weft) -> None:
+    """What workers are forked from loads without a thread, and without frontier, judge and resolver."""
+    program = (
+        "import sys, threading\nimport weft.crew.worker\n"
+        "assert threading.active_count() == 1\n"
+        "print(*[name for name in sys.modules if name.startswith(('weft.frontier', 'weft.judge', 'pycares', 'rich'))])"
+    )
+    words = [sys.executable, "-c", program]
+    done = subprocess.run(words, env=weft.environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and done.stdout.split() == [], done.stdout + done.stderr
