@@ -141,9 +141,10 @@ class Run:
 class Victim:
     """Crawls one web again and again, each time into a new folder below ``place``."""
 
-    def __init__(self, web: Web, weft: list[str], options: Sequence[str], place: Path) -> None:
+    def __init__(self, web: Web, weft: list[str], options: Sequence[str], place: Path, life_s: float = LIFE_S) -> None:
         self.web = web
         self.place = place
+        self._life_s = life_s  # no life is longer: it hangs
         self._weft = weft
         self._options = [*web.options, *options]
         self.log = place / "weft.log"
@@ -219,9 +220,9 @@ class Victim:
                 run.kills.append(f"{moment.how} {moment.name} {time.monotonic() - born:.2f}")
                 if self._strike(process, moment, folder):
                     break
-            return process.wait(LIFE_S)
+            return process.wait(self._life_s)
         except subprocess.TimeoutExpired:
-            run.faults.append(f"a life did not end within {LIFE_S:.0f} s")
+            run.faults.append(f"a life did not end within {self._life_s:.0f} s")
             self._signal(process, signal.SIGKILL)
             return process.wait()
         finally:

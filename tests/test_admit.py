@@ -274,8 +274,8 @@ def test_trap_budgets_survive_a_restart() -> None:
 def test_what_is_learnt_refuses_what_waits() -> None:
     judge = admission(traps=Traps(duplicates_only=2))
     assert not judge.is_suspect(1)
-    for n in range(8):
-        judge.fetched(f"https://example.org/x/{n}", 1, True)
+    for n in range(16):
+        judge.fetched(f"https://example.org/x/{n}", 1, 7)
         judge.linked(f"https://example.org/x/{n}", 1, 1, [], [SEED])
     assert judge.is_suspect(1)
     assert judge.judge_waiting("https://example.org/x/9", 1).reason is Reason.DUPLICATES_ONLY

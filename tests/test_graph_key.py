@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -16,54 +17,10 @@ from weft.demo.server import Served, serve_invented
 from weft.derive.graph import Choice, Level, site_links
 from weft.derive.read import StoredCrawl
 
-Edges = dict[tuple[str, str], int]
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
 
-
-class Key:
-    """What the graph must be, told by the web itself, without the crawler."""
-
-    def __init__(self, web: InventedWeb, *, near: bool = False) -> None:
-        self.web = web
-        wanted = web.expected()
-        self.pages = {url for url, entry in wanted.items() if entry.status == 200 and entry.type == "text/html"}
-        self.depth = {url: wanted[url].depth or 0 for url in self.pages}
-        self.redirect = {
-            url: link.target
-            for url, entry in wanted.items()
-            if 300 <= entry.status < 400
-            for link in web.links(url)
-            if link.kind == "redirect"
-        }
-        self.twin = {}
-        for group in web.duplicates():
-            members = sorted(set(group) & self.pages, key=lambda url: (self.depth[url], url))
-            self.twin.update(dict.fromkeys(members[1:], members[0]))
-        for pair in web.near_duplicates() if near else ():
-            first, second = sorted(pair, key=lambda url: (self.depth[url], url))
-            self.twin = {url: first if other == second else other for url, other in self.twin.items()}
-            self.twin[second] = first
-
-    def node(self, url: str) -> str | None:
-        """The node a URL belongs to."""
-        for _ in range(20):
-            if url not in self.redirect:
-                break
-            url = self.redirect[url]
-        url = self.twin.get(url, url)
-        return url if url in self.pages else None
-
-    @property
-    def nodes(self) -> set[str]:
-        return self.pages - self.twin.keys()
-
-    def edges(self, *, loops: bool = False) -> Edges:
-        found: Counter[tuple[str, str]] = Counter()
-        for source in self.nodes:
-            for link in self.web.links(source):
-                target = self.node(link.target)
-                if link.kind in FOLLOWED and target is not None and (loops or target != source):
-                    found[source, target] += 1
-        return dict(found)
+import key as bench_key
+from key import Key, edges_of
 
 
 @pytest.fixture(scope="module")
@@ -90,13 +47,6 @@ def graph(crawled: tuple[Served, Path], tmp_path: Path) -> Callable[..., dict[st
     return make
 
 
-def edges_of(graph: dict[str, list[dict[str, object]]]) -> Edges:
-    names = {node["id"]: str(node["label"]) for node in graph["nodes"]}
-    edges = [((names[edge["source"]], names[edge["target"]]), edge["weight"]) for edge in graph["edges"]]
-    assert len(edges) == len(dict(edges)), "an edge is there twice"
-    return {pair: int(str(weight)) for pair, weight in edges}
-
-
 Graph = Callable[..., dict[str, list[dict[str, object]]]]
 
 
@@ -112,20 +62,26 @@ def test_nodes_edges_and_weights_equal_the_key(crawled: tuple[Served, Path], gra
     assert merged == Counter(key.twin.values())
 
 
-def test_near_duplicates_are_one_node(tmp_path: Path) -> None:
-    """G7, R13: with --near-duplicates the pages that differ in one word are merged as equal ones are."""
-    with serve_invented(InventedWeb(5, 2, 90), record=False) as served:
-        ended = run_weft(
-            "crawl", *served.seeds, "-o", "crawl", "--resolve", served.resolve, "--delay", "0", "--per-host", "8",
-            "--near-duplicates", "0.99", "--quiet", cwd=tmp_path,
-        )  # fmt: skip
-        assert ended.returncode == 0, ended.stderr.decode()
-    assert call("graph", tmp_path / "crawl", "--to", tmp_path / "graph.json").code == 0
-    found = json.loads((tmp_path / "graph.json").read_bytes())
-    key = Key(served.web, near=True)
-    assert list(served.web.near_duplicates()), "the web has near-duplicates"
-    assert {node["label"] for node in found["nodes"]} == key.nodes
-    assert edges_of(found) == key.edges()
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_killed_crawls_equal_the_key(processes: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """G7, R3, R13, promise 1: pages, duplicates exact and near, nodes and edges, whatever kills and processes.
+
+    `python bench/key.py` does the same with any number of pages.
+    """
+    sizes = ["--pages", "150", "--hosts", "2", "--seed", "5", "--kills", "3"]
+    code = bench_key.main([*sizes, "--processes", processes, "--json"])
+    said = capsys.readouterr()
+    (found,) = json.loads(said.out)
+    assert code == 0, said.err
+    assert all(found[name] for name in ("pages", "exact duplicates", "near duplicates", "nodes", "edges"))
+
+
+def test_what_differs_from_the_key_is_told(crawled: tuple[Served, Path]) -> None:
+    """The comparison can fail: this crawl was not told to merge near-duplicates, so its graph has more nodes."""
+    compared = bench_key.compare(Key(crawled[0].web, near=True), bench_key.command_of(None), crawled[1])
+    assert {fault.partition(":")[0] for fault in compared.faults} == {"nodes", "edges"}
+    assert any("not in the key" in fault for fault in compared.faults)
+    assert any(": 0, not 1" in fault for fault in compared.faults), "pages merged into a node"
 
 
 def test_degrees_are_those_of_the_edges(graph: Graph) -> None:

@@ -153,6 +153,9 @@ SOFT_404S: dict[str, Web] = {
     "relative folders, always the same body": soft_404("abcdefgh"),
     "the same at the root": soft_404([f"w{n}" for n in range(10)], ""),
     "a hundred relative folders": soft_404([f"w{n}" for n in range(100)]),
+    "thirty bodies under any name": trap(
+        lambda p: [f"{name}/" for name in "abcdefgh"] if p else ["/x/"], lambda p: f"page {zlib.crc32(p.encode()) % 30}"
+    ),
 }
 SESSIONS: dict[str, Web] = {
     "session ids": several(lambda p, n: f"/s/{n}?sid={noise(p + str(n))}", 9),
@@ -302,7 +305,37 @@ def content_system(url: str) -> tuple[str, list[str]]:
     ]
 
 
+def printed(url: str) -> tuple[str, list[str]]:
+    """Beside each page its copy in one folder, found after all pages: nothing but bodies already known there."""
+    n = number(url)
+    below = [f"/p/{i}" for i in range(n * 8 + 1, n * 8 + 9) if i < 3_000]
+    return f"page {n}", [*below, *([f"/print/{n}"] if not below else [])]
+
+
+def releases(count: int, pages: int) -> Web:
+    """A manual in folders for each of its releases, in which no page has changed: all links inside are relative."""
+
+    def web(url: str) -> tuple[str, list[str]]:
+        path = urlsplit(url).path
+        if path == "/":
+            return url, [f"/v{n}/p0" for n in range(count)]
+        n = number(path.rpartition("/")[2])
+        return f"page {n}", [f"p{i}" for i in range(n * 5 + 1, n * 5 + 6) if i < pages]
+
+    return web
+
+
+def two_hosts(url: str) -> tuple[str, list[str]]:
+    """A site, and a mirror of it under another name."""
+    n = number(urlsplit(url).path)
+    mirror = ["http://mirror.test/p/0"] if url == "http://t.test/p/7" else []
+    return f"page {n}", [*(f"/p/{i}" for i in range(n * 8 + 1, n * 8 + 9) if i < 2_500), *mirror]
+
+
 HONEST: dict[str, tuple[Web, int, int | None]] = {
+    "a folder of copies": (printed, 10_000, 3_000 + 2_625),
+    "a manual in six releases": (releases(6, 900), 10_000, 1 + 6 * 900),
+    "a mirror on another host": (two_hosts, 10_000, None),
     "50,000 pages, linked at random": (random_graph(50_000, 5), 60_000, None),
     "a million pages, linked at random": (random_graph(1_000_000, 10), 9_000, 9_000),
     "a million pages in 97 folders": (random_graph(1_000_000, 10, 97), 3_500, 3_500),
@@ -551,7 +584,7 @@ def test_no_url_breaks_a_rule(path: str, query: str) -> None:
     date_of(path, "")
     book = TrapBook(Traps(), YEAR)
     book.judge(url, 1, Parent("http://t.test/2024/05/01/?x=1", 3, 2))
-    book.fetched(url, 1, True)
+    book.fetched(url, 1, 7)
     book.linked(url, 1, 2, [url], [])
 
 
@@ -566,7 +599,7 @@ def test_long_input_of_one_kind_is_read_in_one_pass(piece: str) -> None:
     book = TrapBook(off, YEAR)
     for url in (f"http://t.test{path}", f"http://t.test/?{text}", f"http://t.test/?a={text}"):
         book.judge(url, 1, Parent(url, 2, 1))
-        book.fetched(url, 1, True)
+        book.fetched(url, 1, 7)
 
 
 # ---- budgets -----------------------------------------------------------------------------------------------------
@@ -580,7 +613,8 @@ def test_what_was_used_survives_a_restart() -> None:
     for n in range(2):
         assert first.judge(f"http://t.test/s?sid=abcdef12{n}", 1, None) is ADMITTED
         assert first.judge(f"http://h{n}.t.test/", 2 + n, None) is ADMITTED
-        first.fetched(f"http://t.test/same/{n}", 1, True)
+    for n in range(8):
+        first.fetched(f"http://t.test/same/{n}", 1, 7)
     rows = list(first.dump())
     assert list(first.dump()) == []
     second = TrapBook(Traps(slash_aliases=3, session_ids=2, hosts_per_domain=2, duplicates_only=2), YEAR)
@@ -606,12 +640,12 @@ def test_an_endless_part_stays_found_out_after_a_restart() -> None:
 
 def test_a_new_body_clears_a_folder_of_duplicates() -> None:
     book = TrapBook(Traps(duplicates_only=3), YEAR)
-    for n in range(3):
-        book.fetched(f"http://t.test/x/{n}", 1, True)
+    for n in range(8):
+        book.fetched(f"http://t.test/x/{n}", 1, 7)
     assert book.judge("http://t.test/x/7", 1, None).reason is Reason.DUPLICATES_ONLY
     assert book.judge("http://t.test/y/7", 1, None) is ADMITTED
     assert book.judge_waiting("http://t.test/x/8", 1) is ADMITTED, "what waits is asked a little longer"
-    book.fetched("http://t.test/x/5", 1, False)
+    book.fetched("http://t.test/x/9", 1, None)
     assert book.judge("http://t.test/x/7", 1, None) is ADMITTED
 
 
@@ -619,8 +653,8 @@ def test_one_folder_of_duplicates_does_not_speak_for_the_site() -> None:
     """A members' area that always answers with the same log-in page."""
     book = TrapBook(Traps(), YEAR)
     for n in range(400):
-        book.fetched(f"http://t.test/member/{n}", 1, True)
-        book.fetched(f"http://t.test/reply?to={n}", 1, True)
+        book.fetched(f"http://t.test/member/{n}", 1, 7)
+        book.fetched(f"http://t.test/reply?to={n}", 1, 7)
     assert book.judge("http://t.test/member/x", 1, None).reason is Reason.DUPLICATES_ONLY
     assert book.judge("http://t.test/reply?to=x", 1, None).reason is Reason.DUPLICATES_ONLY
     assert book.judge("http://t.test/topic/1", 1, None) is ADMITTED

@@ -6,6 +6,8 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from urllib.parse import urljoin
 
+from xxhash import xxh3_64_intdigest
+
 from weft.errors import LINK_REASONS, Reason
 from weft.judge.traps import TrapBook
 from weft.ports import Parent
@@ -55,8 +57,8 @@ class Walk:
             if answer is None:
                 continue
             text, references = answer
-            body = hash((text, *references))
-            self.book.fetched(url, site, body in self._bodies)
+            body = xxh3_64_intdigest("\n".join((text, *references)).encode())
+            self.book.fetched(url, site, body if body in self._bodies else None)
             self._bodies.add(body)
             targets = list(dict.fromkeys(_absolute(url, references)))
             self._offer(url, targets, learn=True)

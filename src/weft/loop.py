@@ -342,7 +342,8 @@ class Crawl:
         if done.condemns is not None and frontier.site(lease.site).failures > self._limits.retries:
             self.parts.rules.give_up(origin_of(lease.url), lease.site, done.condemns)
         if visit.hash is not None:
-            self.parts.judge.fetched(lease.url, lease.site, self.parts.store.meets_body(visit.hash))
+            known = visit.hash if self.parts.store.meets_body(visit.hash) else None
+            self.parts.judge.fetched(lease.url, lease.site, known)
 
     def _own_key_redirect(self, done: Concluded) -> None:
         """`/a` to `/a/` with the slash rule on: the same page, asked again at the other URL."""

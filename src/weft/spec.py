@@ -115,7 +115,8 @@ class Traps(msgspec.Struct, frozen=True, kw_only=True):
         int, Meta(description="at most N hosts of one registrable domain, else HOSTS_PER_DOMAIN")
     ] = 500
     duplicates_only: Annotated[
-        int, Meta(description="at most N bodies already seen in a row below one path, else DUPLICATES_ONLY")
+        int,
+        Meta(description="at most N bodies already seen in a row below one path, and 8 of each, else DUPLICATES_ONLY"),
     ] = 200
 
 

@@ -234,9 +234,9 @@ class Admission:
         """For a page that was admitted and still waits: whether what was learnt since refuses it."""
         return ADMITTED if url in self._seeds else self._traps.judge_waiting(url, site_id)
 
-    def fetched(self, url: str, site_id: int, body_is_duplicate: bool) -> None:
-        """Takes in an answer: whether its body is the same as one stored before."""
-        self._traps.fetched(url, site_id, body_is_duplicate)
+    def fetched(self, url: str, site_id: int, known_body: int | None) -> None:
+        """Takes in an answer: the hash of its body if one stored before is the same, None for a new body."""
+        self._traps.fetched(url, site_id, known_body)
 
     def linked(self, url: str, site_id: int, depth: int, new: Sequence[str], known: Sequence[str]) -> None:
         """Takes in the links of a parsed page within its site: those it brought, and those known before."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from math import log
 from zlib import crc32
 
 import msgspec
@@ -36,6 +37,8 @@ from weft.url import domain_of, host_of
 OLDEST_YEAR = 1990  # a calendar that is walked page by page goes no farther back
 YEARS_AHEAD = 2
 ROOT_HALVES = 5  # duplicates in a row that speak for a whole site, in halves of those for a folder
+REPEATS_PER_BODY = 8  # below one place, of each body: a folder of copies has each once, what has no end goes on and on
+BODIES_B = 512  # bitmap of the bodies that came again below one place
 DROP_FACTOR = 2  # duplicates in a row after which even what waits is refused, as a multiple
 PREFIXES = 8  # folders of a path that are watched for duplicates
 VALUES_B = 512  # bitmap of the values seen in the queries of one path
@@ -158,29 +161,51 @@ class TrapBook:
 
     # ---- what is learnt --------------------------------------------------------------------------------------
 
-    def fetched(self, url: str, site_id: int, body_is_duplicate: bool) -> None:
-        """Takes in an answer: whether its body is the same as one stored before."""
-        limit = self._traps.duplicates_only
-        if not limit or not (body_is_duplicate or site_id in self._with_duplicates):
+    def fetched(self, url: str, site_id: int, known_body: int | None) -> None:
+        """Takes in an answer: the hash of its body if that was met before, None for a new body."""
+        if not self._traps.duplicates_only or not (known_body is not None or site_id in self._with_duplicates):
             return
         _, path, query = split_url(url)
         keys = [f"{site_id} {prefix}" for prefix in _prefixes(path, query)]
-        if not body_is_duplicate:
+        if known_body is None:
             for key in keys:
                 self._duplicates.drop(key)
             return
         self._remember_duplicates(site_id)
-        needs = [limit * ROOT_HALVES // 2 if key.endswith(" /") else limit for key in keys]
-        for key, needed in zip(reversed(keys), reversed(needs), strict=True):
-            if self._duplicates.number(key) >= needed:  # a folder above has been found out: it alone counts on
-                self._duplicates.add(key)
+        for key in reversed(keys):
+            if self._repeats_left(key) <= 0:  # a folder above has been found out: it alone counts on
+                self._count_repeat(key, known_body)
                 return
-        for index, (key, needed) in enumerate(zip(keys, needs, strict=True)):
-            if self._duplicates.add(key) >= needed:
+        for index, key in enumerate(keys):
+            self._count_repeat(key, known_body)
+            if self._repeats_left(key) <= 0:
                 self._suspects.add(site_id)
+                explained = self._repeats(key)[0] - 1
                 for above in keys[index + 1 :]:  # explained by this folder: those above it do not answer for it
-                    self._duplicates.put(above, max(0, self._duplicates.number(above) + 1 - needed))
+                    count, bodies = self._repeats(above)
+                    self._put_repeats(above, max(0, count - explained), bodies)
                 return
+
+    def _repeats(self, key: str) -> tuple[int, int]:
+        """Answers in a row with bodies already known below a place, and a bitmap of these bodies."""
+        row = self._duplicates.blob(key)
+        return int.from_bytes(row[:4], "big"), int.from_bytes(row[4:], "big")
+
+    def _put_repeats(self, key: str, count: int, bodies: int) -> None:
+        self._duplicates.put(key, min(count, _COUNT).to_bytes(4, "big") + bodies.to_bytes(BODIES_B, "big"))
+
+    def _count_repeat(self, key: str, body: int) -> None:
+        count, bodies = self._repeats(key)
+        self._put_repeats(key, count + 1, bodies | 1 << body % (BODIES_B * 8))
+
+    def _repeats_left(self, key: str, factor: int = 1) -> int:
+        """How many known bodies in a row a place may still answer with: more, the more different ones they are."""
+        count, bodies = self._repeats(key)
+        limit = self._traps.duplicates_only
+        budget = limit * ROOT_HALVES // 2 if key.endswith(" /") else limit
+        if factor * budget <= count:
+            budget = max(budget, REPEATS_PER_BODY * _different(bodies))
+        return factor * budget - count
 
     def _remember_duplicates(self, site_id: int) -> None:
         self._with_duplicates.add(site_id)
@@ -361,8 +386,7 @@ class TrapBook:
         if limit and site_id in self._with_duplicates:
             factor = DROP_FACTOR if waiting else 1
             for prefix in _prefixes(path, query):
-                needed = factor * (limit * ROOT_HALVES // 2 if prefix == "/" else limit)
-                if self._duplicates.number(f"{site_id} {prefix}") >= needed:
+                if self._repeats_left(f"{site_id} {prefix}", factor) <= 0:
                     return (
                         Reason.DUPLICATES_ONLY,
                         f"only known bodies below {prefix[:80]} (--trap-duplicates-only {limit})",
@@ -466,6 +490,12 @@ class TrapBook:
 
 def _mark(text: str) -> str:
     return xxh3_64_hexdigest(text.encode())
+
+
+def _different(bodies: int) -> int:
+    """How many different bodies have set the bits of a map: linear counting (Whang 1990), as two may share a bit."""
+    bits = BODIES_B * 8
+    return round(-bits * log(max(1, bits - bodies.bit_count()) / bits))
 
 
 def _prefixes(path: str, query: str) -> list[str]:
