@@ -160,7 +160,7 @@ class Crawl:
         if self.held_back() or self.parts.throttled:
             return
         left = self._pages_left()
-        for place, site_id, most in self.parts.crew.room_ahead():
+        for place, site_id, most in self.parts.crew.room_ahead(self.parts.frontier.untaken):
             leases = self.parts.frontier.take_ahead(site_id, most if left is None else min(most, left))
             for lease in leases:
                 addresses = self.parts.resolver.cached(host_of(lease.url))
@@ -204,10 +204,12 @@ class Crawl:
         ):
             return True
         # nothing else can be taken, here or on one of the sites, until the links of this batch are admitted
-        return not progressed and (not self.parts.frontier.has_ready_work() or self._until_tick_s() <= 0)
+        return not progressed and (not self.parts.frontier.untaken or self._until_tick_s() <= 0)
 
     def _until_tick_s(self) -> float:
         """Seconds to the next tick, where nothing brings it forward."""
+        if self._batch_feeds and not self.parts.crew.running:  # nothing can come that would go into the same tick
+            return 0.0
         wait_s = IDLE_TICK_S if self._batch_feeds else TICK_S
         return max(0.0, self._last_tick + wait_s - self.parts.clock.seconds())
 

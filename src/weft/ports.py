@@ -122,8 +122,8 @@ class Crew(Protocol):
     def start(self, lease: Lease, addresses: Sequence[str], gap_s: float) -> None:
         """Begins one request, at addresses that may be connected to, of a site whose requests are so far apart."""
 
-    def room_ahead(self) -> Iterable[tuple[int, int, int]]:
-        """Where leases taken ahead are wanted: at which place, of which site, how many at most."""
+    def room_ahead(self, untaken: int) -> Iterable[tuple[int, int, int]]:
+        """Where leases taken ahead are wanted, while so many pages wait: at which place, of which site, how many."""
 
     def start_ahead(self, place: int, lease: Lease, addresses: Sequence[str]) -> None:
         """Begins a request as soon as one of the same site ends there, whose ``heir`` it then is."""

@@ -50,7 +50,7 @@ class Alone:
     def has_rest(self) -> bool:
         return bool(self._finished)
 
-    def room_ahead(self) -> Iterable[tuple[int, int, int]]:
+    def room_ahead(self, untaken: int) -> Iterable[tuple[int, int, int]]:
         return ()
 
     def start_ahead(self, place: int, lease: Lease, addresses: Sequence[str]) -> None:

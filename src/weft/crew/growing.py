@@ -65,8 +65,8 @@ class Growing:
         crew = self._team if self._team is not None and self._team.is_open else self._alone
         crew.start(lease, addresses, gap_s)
 
-    def room_ahead(self) -> Iterable[tuple[int, int, int]]:
-        return self._team.room_ahead() if self._team is not None else ()
+    def room_ahead(self, untaken: int) -> Iterable[tuple[int, int, int]]:
+        return self._team.room_ahead(untaken) if self._team is not None else ()
 
     def start_ahead(self, place: int, lease: Lease, addresses: Sequence[str]) -> None:
         assert self._team is not None

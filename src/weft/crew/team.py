@@ -35,7 +35,7 @@ from weft.records import Failure, Lease
 from weft.spec import CrawlSpec
 from weft.store.warc import cut_files
 
-AHEAD_MAX = 64  # leases taken ahead per worker: what it does while the crawl writes a tick
+AHEAD_MAX = 384  # leases taken ahead per worker: what it does while the crawl writes a tick
 SPREAD = 2  # a site leaves its worker for one that has so many requests less
 DEATHS_ON_A_PAGE = 2
 DEATHS_UNDER_WAY = 5  # of workers that were asking for the page, and marked no other
@@ -134,14 +134,15 @@ class Team:
         member.begin(job)
         self._give(member, job)
 
-    def room_ahead(self) -> Iterable[tuple[int, int, int]]:
-        for member in self._members if self._ahead_max else ():
-            room = self._ahead_max - member.waiting
-            if 2 * room < self._ahead_max:
+    def room_ahead(self, untaken: int) -> Iterable[tuple[int, int, int]]:
+        most_ahead = min(self._ahead_max, untaken // len(self._members))  # what is left is for all
+        for member in self._members if most_ahead else ():
+            room = most_ahead - member.waiting
+            if 4 * room < most_ahead:
                 continue
             share = max(1, room // max(1, len(member.sites)))
             for site in list(member.sites):
-                most = min(share - len(member.ahead.get(site, ())), self._ahead_max - member.waiting)
+                most = min(share - len(member.ahead.get(site, ())), most_ahead - member.waiting)
                 if most > 0:
                     yield member.slot, site, most
 

@@ -448,9 +448,10 @@ class SqlFrontier:
         """Whether the next tick has to write what did not come from an answer."""
         return bool(self.refused_in_take or self._brought_back)
 
-    def has_ready_work(self) -> bool:
-        """Whether pages wait that no one holds: if not, only the links of the present batch can bring more."""
-        return self.counts["waiting"] > self._unstored
+    @property
+    def untaken(self) -> int:
+        """How many pages wait that no one holds; if none, only the links of the present batch can bring more."""
+        return max(0, self.counts["waiting"] - self._unstored)
 
     def has_work(self) -> bool:
         """Whether anything is left that can be taken sooner or later. Asked only when all is quiet."""
