@@ -23,6 +23,7 @@ import os
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -40,7 +41,7 @@ use_source_tree()
 
 LIVES_MAX = 60
 LIFE_S = 300.0
-SETTLE_S = 0.05  # what a killed process had sent reaches the server's log within this
+SETTLE_S = 0.05  # what a killed process had sent reaches nginx's log within this
 EARLY_S = 0.45  # interpreter, imports, folder, database, seeds
 FROZEN_S = 1.2
 SHOWN = 12
@@ -53,12 +54,16 @@ CUT_SHORT = frozenset({INTERRUPTED, 130, *(-number for number in SIGNALS.values(
 
 @dataclass(frozen=True)
 class Web:
-    """A web under test: where to begin, and the URLs that its server was asked for, in order, from a number on."""
+    """A web under test: where to begin, and the URLs that its server was asked for, in order, from a number on.
+
+    ``settle`` returns when all that a process had sent, before it died, is among them.
+    """
 
     name: str
     seeds: list[str]
     options: list[str]
     asked: Callable[[int], list[str]]
+    settle: Callable[[], None]
 
 
 @contextlib.contextmanager
@@ -72,7 +77,15 @@ def invented_web(seed: int, hosts: int, pages: int) -> Iterator[Web]:
         def asked(first: int) -> list[str]:
             return [f"http://{one.host}:{served.port}{one.path}" for one in served.requests[first:]]
 
-        yield Web(f"an invented web of {pages} pages", served.seeds, ["--resolve", served.resolve], asked)
+        def settle() -> None:
+            # one loop serves all: the first answer says that it saw what was there, the second that it read it
+            for _ in range(2):
+                with socket.create_connection(("127.0.0.1", served.port)) as line:
+                    line.sendall(b"NONE / HTTP/1.1\r\n\r\n")
+                    while line.recv(4_096):
+                        pass
+
+        yield Web(f"an invented web of {pages} pages", served.seeds, ["--resolve", served.resolve], asked, settle)
 
 
 @contextlib.contextmanager
@@ -90,7 +103,7 @@ def debian_web(package: str) -> Iterator[Web]:
         def asked(first: int) -> list[str]:
             return [server.at(one.path) for one in server.log()[first:]]
 
-        yield Web(package, [server.at(place.start)], [], asked)
+        yield Web(package, [server.at(place.start)], [], asked, lambda: time.sleep(SETTLE_S))
 
 
 # --- one run
@@ -226,7 +239,7 @@ class Victim:
             self._signal(process, signal.SIGKILL)
             return process.wait()
         finally:
-            time.sleep(SETTLE_S)
+            self.web.settle()
 
     def _strike(self, process: subprocess.Popen[bytes], moment: Moment, folder: Path) -> bool:
         """Does what was planned; whether the life ends by it."""
@@ -335,7 +348,7 @@ def main(given: Sequence[str] | None = None) -> int:
     args = arguments(given)
     say = _to_stderr if args.json else _to_stdout
     options = ["--delay", args.delay, "--workers", str(args.workers), "--per-host", str(args.per_host), *args.option]
-    options += ["--processes", str(args.processes)]
+    options += ["--processes", str(args.processes), "--grace", "1m"]  # a stop is clean, however busy the machine is
     if args.kill_workers:
         args.how = [*args.how, *["worker"] * len(args.how)]
     weft = command_of(args.weft)

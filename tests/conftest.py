@@ -15,12 +15,18 @@ from pathlib import Path
 import nginx
 import pytest
 from hostile import processes_wanted
+from hypothesis import HealthCheck, settings
 from web import Authority, NameServer, Site
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"
-LEAK_WAIT_S = float(os.environ.get("LEAK_WAIT_S", "3"))
+LEAK_WAIT_S = float(os.environ.get("LEAK_WAIT_S", "30"))
 """How long a thread, process or socket may take to end after its test."""
+
+# The same examples on every run, however slow the machine is; `./test --hypothesis-profile=search` looks further.
+settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("weft", settings.get_profile("search"), derandomize=True, database=None)
+settings.load_profile("weft")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -217,7 +223,7 @@ class Weft:
     def __call__(
         self,
         *arguments: str | Path,
-        timeout: float = 60.0,
+        timeout: float = 300.0,
         cwd: Path | None = None,
         env: Mapping[str, str] | None = None,
         stdin: bytes | None = None,
@@ -270,7 +276,7 @@ class Weft:
         for process in self._running:
             if process.poll() is None:
                 self.kill(process)
-            process.wait(10)
+            process.wait(60)
             for pipe in (process.stdin, process.stdout, process.stderr):
                 if pipe is not None:
                     pipe.close()

@@ -400,7 +400,7 @@ def lay_trap(site: Site, name: str, host: str) -> str:
 
 
 def crawl_traps(
-    site: Site, names: Sequence[str], folder: Path, *options: str, limit_s: float = 200.0
+    site: Site, names: Sequence[str], folder: Path, *options: str, limit_s: float = 900.0
 ) -> tuple[Crawled, dict[str, str]]:
     """One crawl over many traps, each on a host of its own, without any limit; and what is wrong with each of them."""
     hosts = {name: f"{name}.test" for name in names}

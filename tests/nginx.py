@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 
 from web import free_port
 
-START_S = 10.0
+START_S = 60.0
 
 
 @dataclass(frozen=True)

@@ -109,11 +109,11 @@ def test_add_to_a_running_crawl(weft: Weft, site: Site) -> None:
     assert "left for the crawl that runs" in run.stderr
     wait_for(lambda: site.asked("/later/child") == 1)
     assert call("stop", weft.folder / "out").code == 0
-    assert process.wait(20) == 3
+    assert process.wait(120) == 3
     assert urls_of(weft.folder / "out")[site.at("/later/child")] == "C"
 
 
-def wait_for(condition: object, seconds: float = 20.0) -> None:
+def wait_for(condition: object, seconds: float = 120.0) -> None:
     assert callable(condition)
     deadline = time.monotonic() + seconds
     while not condition():

@@ -85,11 +85,11 @@ def test_a_resumed_crawl_is_consistent(weft: Weft, site: Site) -> None:
     for number in range(40):
         site.page(f"/{number}", [f"/{number * 2 + 1}", f"/{number * 2 + 2}"], delay_s=0.02)
     process = weft.start("crawl", site.at("/0"), "-o", "out", "--delay", "0", "--quiet")
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while len(site.requests) < 15 and time.monotonic() < deadline:
         time.sleep(0.01)
     weft.kill(process)
-    process.wait(10)
+    process.wait(60)
     killed = call("check", weft.folder / "out", "--json")
     assert killed.code in (0, 2), killed.stdout  # 2: not even begun
     if killed.code == 0:
@@ -103,16 +103,16 @@ def test_a_resumed_crawl_is_consistent(weft: Weft, site: Site) -> None:
 
 def test_a_running_crawl_is_refused(weft: Weft, site: Site) -> None:
     site.page("/", ["/slow"])
-    site.page("/slow", delay_s=20.0)
+    site.page("/slow", delay_s=600.0)
     process = weft.start("crawl", site.at("/"), "-o", "out", "--delay", "0", "--quiet")
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while not site.asked("/slow") and time.monotonic() < deadline:
         time.sleep(0.01)
     run = call("check", weft.folder / "out")
     assert run.code == 2
     assert "a crawl is running" in run.stderr
     weft.kill(process)
-    process.wait(10)
+    process.wait(60)
 
 
 # ---- what is wrong ---------------------------------------------------------------------------------------------

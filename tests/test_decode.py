@@ -74,7 +74,7 @@ def test_round_trip(name: str, encode: Callable[[bytes], bytes], data: bytes) ->
 
 @each_encoder
 @given(data=st.binary(max_size=3000), max_b=st.integers(0, 4000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_bound_is_exact(name: str, encode: Callable[[bytes], bytes], data: bytes, max_b: int) -> None:
     """Never more than the bound, and ``truncated`` exactly when something was cut (promise 6)."""
     decoded = decode_body(encode(data), [name], max_b)
@@ -111,8 +111,9 @@ def test_at_most_four_layers() -> None:
     for _ in range(4):
         wire = gzip.compress(wire)
     assert decode_body(wire, ["gzip, gzip", "gzip, gzip"], ROOM_B) == Decoded(PAGE, False, "")
-    decoded = decode_body(gzip.compress(wire), ["gzip"] * 5, ROOM_B)
-    assert decoded.body == gzip.compress(wire) and "5 content encodings" in decoded.problem
+    wire = gzip.compress(wire)
+    decoded = decode_body(wire, ["gzip"] * 5, ROOM_B)
+    assert decoded.body == wire and "5 content encodings" in decoded.problem
     assert "100000 content encodings" in decode_body(wire, ["gzip," * 100_000], ROOM_B).problem
 
 
@@ -256,7 +257,7 @@ def test_zstd_window_is_bounded() -> None:
     names=st.lists(st.sampled_from(["gzip", "deflate", "br", "zstd", "compress"]), min_size=1, max_size=5),
     max_b=st.integers(-1, 1000),
 )
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_any_bytes(wire: bytes, start: bytes, names: list[str], max_b: int) -> None:
     decoded = decode_body(start + wire, names, max_b)
     assert len(decoded.body) <= max(max_b, 0)

@@ -44,7 +44,7 @@ def test_demo_shows_that_it_works(weft: Weft, tmp_path: Path) -> None:
     run = weft("demo", "--json", "-o", "shown", timeout=120, env={"WEFT_TEST_MARK": mark})
     assert run.code == 0, run.stderr
     assert run.stderr == ""
-    assert gone_within(mark, 5) == []
+    assert gone_within(mark, 60) == []
     facts = msgspec.json.decode(run.stdout, type=Facts)
     assert facts.complete and facts.expected > 300 and facts.stop_reason == "done"
     assert facts.killed_at is None or facts.killed_at >= KILL_AT_PAGES
@@ -119,8 +119,8 @@ def test_demo_ends_with_all_it_started(weft: Weft, number: signal.Signals, momen
     while not lines or (lines[-1] and moment not in lines[-1]):
         lines.append(process.stderr.readline())
     process.send_signal(number)
-    assert process.wait(60) in (0, 3), lines
-    assert gone_within(mark, 10) == []
+    assert process.wait(120) in (0, 3), lines
+    assert gone_within(mark, 60) == []
 
 
 def test_the_refused_port_refuses() -> None:

@@ -8,6 +8,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import threading
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -28,8 +29,10 @@ from web import (
     Response,
     Site,
     Tls,
+    answer_bytes,
     free_port,
     html_page,
+    poison_answer,
 )
 
 from weft.errors import Cause, SpecError
@@ -42,7 +45,7 @@ from weft.records import Failure, Fetched, Lease
 from weft.spec import CrawlSpec, Identity, Limits, Network, Politeness
 
 HERE = ("127.0.0.1",)
-QUICK = CrawlSpec(limits=Limits(timeout_s=2.0, connect_timeout_s=1.0), politeness=Politeness(delay_s=0.0))
+QUICK = CrawlSpec(limits=Limits(timeout_s=20.0, connect_timeout_s=10.0), politeness=Politeness(delay_s=0.0))
 
 
 def lease(url: str, **more: object) -> Lease:
@@ -63,7 +66,7 @@ class Asker:
         for one in leases:
             self.fetcher.start(one, addresses)
             wanted += 1
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             while len(found) < wanted:
                 await self._rang.wait()
                 self._rang.clear()
@@ -198,17 +201,27 @@ def test_slow_answers_end_at_their_deadline(site: Site) -> None:
         for url, outcome in (await ask.all([lease(url) for url in urls])).items():
             _judge(urls[url], MISBEHAVIOURS[urls[url]], f"/{urls[url]}", outcome)
 
-    run(work, CrawlSpec(limits=Limits(timeout_s=1.5, connect_timeout_s=0.7)))
+    run(work, CrawlSpec(limits=Limits(timeout_s=5.0, connect_timeout_s=3.0)))
 
 
 @pytest.mark.parametrize("use_epoll", [True, False])
 def test_an_idle_connection_that_talks_is_not_used_again(use_epoll: bool, site: Site) -> None:
     site.page("/good")
-    url = site.misbehave("/bad", "second_answer_later")
+    said = threading.Event()
+
+    async def talk(line: Line, request: Request) -> bool:
+        await line.send(answer_bytes(Response(html_page(request.path))))
+        await line.settle()
+        await line.send(poison_answer())
+        said.set()
+        return True
+
+    url = site.behave("/bad", talk)
 
     async def work(ask: Asker) -> None:
         assert b"/bad" in (await ask.page(url)).body
-        await asyncio.sleep(0.4)  # it talks after 0.05 s
+        await asyncio.to_thread(said.wait, 60)
+        await asyncio.sleep(0.05)
         assert b"<title>/good</title>" in (await ask.page(site.at("/good"))).body
 
     run(work, use_epoll=use_epoll)
@@ -292,7 +305,7 @@ def test_many_large_bodies_wait_for_memory_and_all_arrive(site: Site) -> None:
         found = await ask.all([lease(url) for url in contents])
         assert all(isinstance(page, Fetched) and len(page.body) == 400_000 for page in found.values())
 
-    run(work, CrawlSpec(limits=Limits(max_size_b=500_000, max_memory_b=1_000_000, timeout_s=10)))
+    run(work, CrawlSpec(limits=Limits(max_size_b=500_000, max_memory_b=1_000_000)))
 
 
 def test_a_rate_lets_everything_through_in_the_end(site: Site) -> None:
@@ -302,7 +315,7 @@ def test_a_rate_lets_everything_through_in_the_end(site: Site) -> None:
         found = await ask.all([lease(url) for url in contents])
         assert all(isinstance(page, Fetched) and len(page.body) == 50_000 for page in found.values())
 
-    run(work, CrawlSpec(limits=Limits(max_rate_b=1_000_000, timeout_s=10)))
+    run(work, CrawlSpec(limits=Limits(max_rate_b=1_000_000)))
 
 
 @given(st.lists(st.tuples(st.integers(1, 65_536), st.floats(0.0, 0.5)), min_size=50, max_size=200))
@@ -594,7 +607,7 @@ def test_proxies_of_the_environment_are_not_used(site: Site, monkeypatch: pytest
 def test_a_proxy_is_asked_for_names_nobody_resolved(site: Site) -> None:
     """Promise 7: behind a proxy, names and the check of addresses are the proxy's."""
     site.page("/x")
-    spec = CrawlSpec(network=Network(proxy=site.url), limits=Limits(timeout_s=2))
+    spec = CrawlSpec(network=Network(proxy=site.url))
 
     async def work(ask: Asker) -> None:
         page = await ask.page("http://nowhere.invalid/x", ())
@@ -631,7 +644,7 @@ def test_tls_goes_through_a_proxys_tunnel_and_its_answer_is_not_ours(
 
         async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
             proxy = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-            spec = CrawlSpec(network=Network(ca=str(authority.certificate), proxy=proxy), limits=Limits(timeout_s=5))
+            spec = CrawlSpec(network=Network(ca=str(authority.certificate), proxy=proxy))
             async with Fetcher(spec, AddressPolicy(spec.network)) as fetcher:
                 page = await Asker(fetcher).page("https://secure.test/x", ())
                 assert page.status == 200 and page.header("x-proxy") is None
@@ -642,7 +655,7 @@ def test_tls_goes_through_a_proxys_tunnel_and_its_answer_is_not_ours(
 
 
 def test_a_proxy_that_is_not_there_is_its_own_cause() -> None:
-    spec = CrawlSpec(network=Network(proxy=f"http://127.0.0.1:{free_port()}"), limits=Limits(timeout_s=2))
+    spec = CrawlSpec(network=Network(proxy=f"http://127.0.0.1:{free_port()}"))
 
     async def work(ask: Asker) -> None:
         assert (await ask.failure("http://nowhere.invalid/", ())).cause is Cause.PROXY_FAILED
@@ -655,7 +668,7 @@ def test_a_proxy_that_is_not_there_is_its_own_cause() -> None:
 
 def tls_spec(authority: Authority, **more: object) -> CrawlSpec:
     network = Network(ca=str(authority.certificate), resolve=("secure.test=127.0.0.1",), **more)  # type: ignore[arg-type]
-    return CrawlSpec(seeds=("https://secure.test/",), network=network, limits=Limits(timeout_s=5))
+    return CrawlSpec(seeds=("https://secure.test/",), network=network)
 
 
 @pytest.mark.parametrize("kind", sorted(TLS_KINDS))

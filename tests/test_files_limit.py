@@ -6,6 +6,8 @@ import os
 import resource
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -24,12 +26,20 @@ def crawl(site: Site, folder: Path, limits: tuple[int, int]) -> subprocess.Compl
         [sys.executable, "-P", "-m", "weft", *words, "--sitemaps", "no", "-o", str(folder / "out")],
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limits),
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
 
 
 def serve(site: Site, delay_s: float) -> None:
     site.serve(lambda request: Response(html_page(request.host), delay_s=delay_s))
+
+
+def let_go_at(site: Site, requests: int) -> None:
+    """Answers only when so many requests are open; or else after a while, so that the crawl ends."""
+    until = time.monotonic() + 25
+    while site.open_max < requests and time.monotonic() < until:
+        time.sleep(0.01)
+    site.let()
 
 
 def test_far_too_few_files_are_told_in_one_sentence(site: Site, tmp_path: Path) -> None:
@@ -51,7 +61,11 @@ def test_few_files_only_lower_the_requests_in_flight(site: Site, tmp_path: Path,
 
 def test_the_limit_is_raised_as_far_as_the_system_lets_us(site: Site, tmp_path: Path) -> None:
     """A thousand requests in flight need more files than many systems give a process at first."""
-    serve(site, 1.0)
+    site.let(0)
+    opened = threading.Thread(target=let_go_at, args=(site, 65))
+    opened.start()
+    serve(site, 0.0)
     done = crawl(site, tmp_path, (64, min(1_024, resource.getrlimit(resource.RLIMIT_NOFILE)[1])))
     assert (done.returncode, done.stderr) == (0, "")
+    opened.join()
     assert site.open_max > 64

@@ -229,7 +229,7 @@ class FrontierMachine(RuleBasedStateMachine):
             self.folder.cleanup()
 
 
-FrontierMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+FrontierMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40)
 TestFrontier = FrontierMachine.TestCase
 
 

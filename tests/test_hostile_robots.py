@@ -11,7 +11,7 @@ from hostile import Crawled, crawl, judge_kind, kinds_of
 from hostile_b import ALL_TEST_HOSTS, host_of_kind, requests_of
 from web import MISBEHAVIOURS, Request, Response, Site
 
-FAST = (*ALL_TEST_HOSTS, "--delay", "0", "--per-host", "8", "--timeout", "1s", "--max-crawl-delay", "0.5")
+FAST = (*ALL_TEST_HOSTS, "--delay", "0", "--per-host", "8", "--max-crawl-delay", "0.5")
 PLAIN = "text/plain"
 
 
@@ -186,7 +186,7 @@ def origins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Origins]:
             made.site.misbehave(f"/{kind}", kind, host=host)
         seeds = [made.site.at("/", made.host(name)) for name in made.cases]
         seeds += [made.site.at(path, host_of_kind(kind)) for kind in kinds for path in (f"/{kind}", "/")]
-        made.crawled = crawl(tmp_path_factory.mktemp("robots"), seeds, *FAST, "--scope", "host", limit_s=90.0)
+        made.crawled = crawl(tmp_path_factory.mktemp("robots"), seeds, *FAST, "--timeout", "4s", "--scope", "host")
         yield made
     finally:
         made.site.close()

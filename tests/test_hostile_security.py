@@ -296,7 +296,7 @@ def _on_a_terminal(weft: Weft, *words: str) -> str:
             break
         content += piece
     os.close(ours)
-    process.wait(20)
+    process.wait(120)
     return re.sub(r"\x1b\[[0-9;]*m", "", content.decode(errors="replace"))
 
 
@@ -336,9 +336,10 @@ def test_folder_names(weft: Weft, seed: str) -> None:
 def test_no_port_is_opened(site: Site, weft: Weft) -> None:
     """Issue 3, 10: weft listens on nothing while it runs."""
     site.page("/", ["/slow"])
-    site.page("/slow", delay_s=2.0)
+    site.page("/slow")
+    site.let(2)
     process = weft.start("crawl", site.url, "-o", "out", "--delay", "0", "--sitemaps", "no")
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while not site.asked("/slow") and time.monotonic() < deadline:
         time.sleep(0.02)
     inodes = set()
@@ -355,7 +356,8 @@ def test_no_port_is_opened(site: Site, weft: Weft) -> None:
             fields = line.split()
             if fields[9] in inodes and fields[3] in states:
                 listening.append((table, fields[1]))
-    process.wait(20)
+    site.let()
+    process.wait(120)
     assert inodes and listening == []
 
 

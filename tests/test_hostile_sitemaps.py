@@ -11,7 +11,7 @@ from hostile import Crawled, crawl, judge_kind, kinds_of
 from hostile_b import ALL_TEST_HOSTS, host_of_kind, noise, requests_of
 from web import Line, Request, Response, Site
 
-FAST = (*ALL_TEST_HOSTS, "--delay", "0", "--per-host", "8", "--timeout", "5s")
+FAST = (*ALL_TEST_HOSTS, "--delay", "0", "--per-host", "8", "--timeout", "10s")
 XML = "application/xml"
 NAMESPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 
@@ -240,7 +240,7 @@ def maps(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Maps]:
             made.site.page("/beside", host=host)
             made.site.misbehave(f"/{kind}", kind, host=host, target=made.site.at("", "outside.test"))
         seeds = [made.at(name, "/") for name in made.finds] + [made.site.at("/", host_of_kind(kind)) for kind in kinds]
-        made.crawled = crawl(tmp_path_factory.mktemp("maps"), seeds, *FAST, "--retries", "1", limit_s=120.0)
+        made.crawled = crawl(tmp_path_factory.mktemp("maps"), seeds, *FAST, "--retries", "1")
         yield made
     finally:
         made.site.close()

@@ -45,7 +45,7 @@ LEFT_OUT = () if ALL else ("trap_random_words", "trap_facets", "trap_parameters"
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Crawled, dict[str, str]]]:
     """All traps in one crawl without a limit: each on a host of its own, so that each is judged by its own log."""
     with Site() as site:
-        yield site, *crawl_traps(site, CHOSEN, tmp_path_factory.mktemp("traps"), "--no-archive", limit_s=900.0)
+        yield site, *crawl_traps(site, CHOSEN, tmp_path_factory.mktemp("traps"), "--no-archive")
 
 
 @pytest.mark.parametrize("name", CHOSEN)
@@ -86,7 +86,7 @@ def kinds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Craw
             site.page("/good/3", host=host)
             site.misbehave(f"/{kind}", kind, host=host)
             seeds.append(site.at("/", host))
-        yield site, crawl(tmp_path_factory.mktemp("kinds"), seeds, *UNBOUND, "--no-archive", limit_s=120.0)
+        yield site, crawl(tmp_path_factory.mktemp("kinds"), seeds, *UNBOUND, "--no-archive")
 
 
 @pytest.mark.parametrize("kind", kinds_of("traps", *LEFT_OUT))
@@ -218,7 +218,6 @@ def test_invented_web_is_honest(invented: Callable[..., Served], tmp_path: Path)
         "--per-host",
         "8",
         "--no-archive",
-        limit_s=90.0,
     )
     assert crawled.code == 0
     reasons = Counter(page.reason for page in crawled.pages.values() if page.reason)

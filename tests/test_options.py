@@ -257,7 +257,7 @@ def test_words_of_later_pieces_are_unknown() -> None:
     st.sampled_from([option for option in OPTIONS if not option.kind.is_switch and not option.secret]),
     st.text(max_size=40),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_no_text_breaks_an_option(option: object, text: str) -> None:
     """Whatever is written, it is a value or a SpecError."""
     name = option.name  # type: ignore[attr-defined]
@@ -387,7 +387,7 @@ def some_values() -> st.SearchStrategy[CrawlSpec]:
 
 
 @given(spec=some_values())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_crawl_toml_round_trips(spec: CrawlSpec, tmp_path_factory: pytest.TempPathFactory) -> None:
     """crawl.toml is the specification as it ran, every default written out: reading it gives the same."""
     path = tmp_path_factory.getbasetemp() / "crawl.toml"

@@ -357,7 +357,7 @@ MARKUP = st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=30).ma
 
 
 @given(MARKUP, st.sampled_from([None, "text/html", "text/html; charset=utf-16", "text/html; charset=gbk"]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_markup_is_parsed(markup: str, content_type: str | None) -> None:
     """Soup never raises, and what comes out is plain."""
     assert is_plain(parse_page(markup.encode("utf-8", "surrogatepass"), URL, content_type))
@@ -365,7 +365,7 @@ def test_any_markup_is_parsed(markup: str, content_type: str | None) -> None:
 
 
 @given(st.binary(max_size=300), st.text(max_size=40), st.text(max_size=40))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_bytes_and_headers(body: bytes, header: str, other: str) -> None:
     found = parse_page(b"<html>" + body, URL, header, [other], [f"<{header}>; rel={other}", other], header)
     assert is_plain(found)

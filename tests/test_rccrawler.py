@@ -250,7 +250,7 @@ def long_site(site: Site, host: str, pages: int = 400) -> None:
 
 
 def wait_until(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < deadline, f"{what} did not come about"
         time.sleep(0.02)
@@ -280,13 +280,13 @@ def test_the_stop_file_stops_it_and_it_goes_on_later(site: Site, weft: Weft, run
     process = weft.start(*words, cwd=place)
     wait_until(lambda: len(site.requests) > 5, "a first request")
     stop.touch()
-    _, stderr = process.communicate(timeout=30)
+    _, stderr = process.communicate(timeout=120)
     assert process.returncode == 3 and b"stop.txt is there" in stderr, stderr
     first = judge_partial(site, place)
     process = weft.start("resume", "one.test", cwd=place)
     wait_until(lambda: len(site.requests) > first + 10, "progress of the resume")
     os.utime(stop)
-    assert process.wait(30) == 3
+    assert process.wait(120) == 3
     assert first < judge_partial(site, place) < 400 and stop.exists()
 
 
@@ -302,10 +302,10 @@ def test_signals_and_time_leave_results(site: Site, weft: Weft, running: tuple[P
     process = weft.start(*words, cwd=place)
     wait_until(lambda: len(site.requests) > 5, "a first request")
     process.send_signal(signal.SIGTERM)
-    assert process.wait(30) == 3
+    assert process.wait(120) == 3
     first = judge_partial(site, place)
     settings = place / "settings.ini"
-    settings.write_text(SETTINGS.replace("240000", "1"))
+    settings.write_text(SETTINGS.replace("240000", "4"))
     run = weft(*words, cwd=place)
     assert run.code == 0 and "--max-time is reached" in run.stderr, run.stderr
     assert first < judge_partial(site, place) < 400
@@ -317,7 +317,7 @@ def test_after_a_kill_the_resume_writes_them(site: Site, weft: Weft, running: tu
     process = weft.start(*words, cwd=place)
     wait_until(lambda: len(site.requests) > 40, "progress")
     weft.kill(process)
-    process.wait(10)
+    process.wait(60)
     assert not (place / "result").exists()
     assert weft("resume", "one.test", "--site", f"one.test:{site.port} delay=0", cwd=place).code == 0
     assert judge_partial(site, place) == 400

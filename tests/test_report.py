@@ -141,7 +141,6 @@ def test_hostile_words_stay_words(evil: Path, tmp_path: Path) -> None:
     assert any("\\u202e" in title for title in titles)
 
 
-@settings(deadline=None)
 @given(st.text(), st.text())
 def test_any_text_is_text(words: str, more: str) -> None:
     """Whatever is put in comes out of a parser as one text, and as one attribute."""
@@ -152,7 +151,7 @@ def test_any_text_is_text(words: str, more: str) -> None:
     assert Elements(link("http://a.test/" + more.replace(" ", ""), words)).found[0][0] in ("a", "bdi")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.recursive(st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
 def test_no_value_ends_its_block(value: object) -> None:
     try:
@@ -254,7 +253,6 @@ def test_large_crawl_is_drawn_in_part(tmp_path: Path) -> None:
     assert f"{MOST_PAGES:,} of {MOST_PAGES + 700:,} pages are drawn, of 7 sites" in parsed.words
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 40)), min_size=1, max_size=200))
 def test_pages_of_a_disc_lie_apart_and_inside(rows: list[tuple[int, int]]) -> None:
     spots = [Spot(number + 1, 1, depth, min(parent, number)) for number, (depth, parent) in enumerate(rows)]
@@ -265,7 +263,7 @@ def test_pages_of_a_disc_lie_apart_and_inside(rows: list[tuple[int, int]]) -> No
     assert len({(round(x, 6), round(y, 6)) for x, y in points}) == len(points)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.floats(5, 300), min_size=1, max_size=40))
 def test_discs_touch_none(radii: list[float]) -> None:
     circles = packed(sorted(radii, reverse=True))

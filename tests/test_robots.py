@@ -312,7 +312,7 @@ LINES = st.sampled_from(
 PATHS = st.text("/ab%61$*?", max_size=8).map(lambda text: "/" + text)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(LINES, max_size=14), PATHS)
 def test_agrees_with_a_plain_reading_of_the_rfc(lines: list[str], path: str) -> None:
     """The fast matcher against patterns as regular expressions, all tried, the longest taken."""
@@ -329,7 +329,7 @@ def as_expression(pattern: str) -> str:
     return ".*".join(map(re.escape, pieces)) + (r"\Z" if anchored else "")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.binary(max_size=400), st.text(max_size=30))
 def test_any_bytes_are_read(body: bytes, path: str) -> None:
     robots = Robots.parse(body)

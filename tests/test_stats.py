@@ -14,7 +14,7 @@ import made_crawl
 import pytest
 import stored
 from conftest import Weft
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from stored import Stored, call
 from web import Response, Site
@@ -399,7 +399,6 @@ def test_rank_correlation_is_spearmans() -> None:
     assert rank_correlation([1, 2], [1, 2]) is None
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), max_size=30))
 def test_every_site_is_in_one_group(rows: list[tuple[int, int]]) -> None:
     sites = [(f"s{number}", pages, links) for number, (pages, links) in enumerate(rows)]
@@ -410,7 +409,6 @@ def test_every_site_is_in_one_group(rows: list[tuple[int, int]]) -> None:
     assert found.rank_correlation is None or -1.0001 <= found.rank_correlation <= 1.0001
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(1, 4), st.sampled_from(["a", "b"]), st.sampled_from(["x", "y", 7]), st.integers(1, 9))
@@ -437,7 +435,6 @@ def test_tally_is_the_same_in_memory_and_on_disk(rows: list[tuple[int, str, str 
             }
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 4), st.integers(1, 1 << 31), st.integers(1, 1 << 30), st.integers(0, 1 << 30))),
     st.integers(0, 5),

@@ -228,7 +228,7 @@ BASES = st.sampled_from(
 
 
 @given(BASES, REFERENCES)
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 def test_what_comes_back_is_a_serialised_url(base: str, ref: str) -> None:
     """Nothing is raised, nothing unprintable comes back, and a second parse changes nothing."""
     url = resolve(base, ref)
@@ -243,7 +243,7 @@ def test_what_comes_back_is_a_serialised_url(base: str, ref: str) -> None:
 
 
 @given(st.lists(st.tuples(BASES, st.sampled_from(["utf-8", "windows-1251"]), REFERENCES), max_size=12))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_results_do_not_depend_on_the_cache(asked: list[tuple[str, str, str]]) -> None:
     for base, encoding, ref in asked:
         url = resolve(base, ref, encoding)
@@ -335,7 +335,7 @@ def test_only_queries_of_the_web_are_written_in_a_legacy_encoding() -> None:
     st.text(max_size=20),
     st.sampled_from(["shift_jis", "euc-jp", "iso-2022-jp", "big5", "gbk", "windows-1255", "utf-8"]),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_an_encoded_query_is_printable_ascii(text: str, encoding: str) -> None:
     query = encode_query(text, encoding)
     assert query.isascii() and query.isprintable() and " " not in query
@@ -517,7 +517,7 @@ URL_PIECES = st.sampled_from(
 @example({"session-ids", "slash-add"}, "(S(x))")
 @example({"percent-decode", "drop-query"}, "%7e?%")
 @example({"session-ids"}, "%2e%2e;sid=1/a;sid=1")
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=800)
 def test_a_key_is_its_own_key_and_a_url(rules: set[str], tail: str) -> None:
     """STYLE section 7: normalising twice changes nothing."""
     if {"slash-add", "slash-remove"} <= rules:

@@ -32,6 +32,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
+from web import free_port
 
 from weft.errors import FolderError, StoreError
 from weft.store import cdxj, warc
@@ -325,7 +326,7 @@ any_head = st.one_of(
     body=st.one_of(st.binary(max_size=300), st.sampled_from([b"", b"\r\n\r\n", bytes(200_000), os.urandom(100_000)])),
     truncated=st.sampled_from([None, "length", "time", "disconnect"]),
 )
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 def test_any_exchange_round_trips(
     tmp_path_factory: pytest.TempPathFactory,
     url: str,
@@ -589,7 +590,7 @@ def test_surt_keys(url: str, key: str) -> None:
 
 
 @given(st.text(max_size=80), st.text(max_size=30))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_row_is_one_line(tail: str, mime: str) -> None:
     row = CdxRow("http://example.org/" + tail, NOW, mime, None, "sha1:ABC", 1, 2, "x.warc.gz")
     line = cdxj_line(row)
@@ -680,13 +681,11 @@ def replay(tmp_path: Path) -> Iterator[Callable[[datetime, str], tuple[int, byte
     program = wayback()
     if program is None:
         pytest.skip("pywb is not installed (./test installs it, and names its Python in WEFT_PYWB)")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     command = [*program, "-b", "127.0.0.1", "-p", str(port), "-d", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
         try:
-            for _ in range(150):
+            for _ in range(900):
                 try:
                     socket.create_connection(("127.0.0.1", port), 1).close()
                     break
@@ -694,7 +693,7 @@ def replay(tmp_path: Path) -> Iterator[Callable[[datetime, str], tuple[int, byte
                     time.sleep(0.1)
 
             def ask(when: datetime, url: str) -> tuple[int, bytes]:
-                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
                 try:
                     accepted = {"Accept-Encoding": "gzip, deflate, br, zstd"}  # else pywb decodes for us
                     connection.request("GET", f"/weft/{when:%Y%m%d%H%M%S}id_/{url}", headers=accepted)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import html
 import itertools
+import math
 import random
 import re
 import socket
@@ -26,6 +27,9 @@ POISON = "weft-poison"
 
 HANG_S = 120.0
 """Longer than any deadline a test gives; a hanging answer ends here at last, or when the client leaves."""
+
+LAST_DATA_RECEIVED = 52
+"""Where Linux's ``struct tcp_info`` says how many milliseconds ago data came in."""
 
 ENDLESS_B = 256 << 20
 """An endless answer ends here at last: a crawler that reads this much has failed, and the test machine lives on."""
@@ -266,7 +270,8 @@ async def read_request(line: Line) -> Request | None:
         return None
     except asyncio.LimitOverrunError as fault:
         raise BadRequest("request head too long") from fault
-    now, epoch = time.monotonic(), time.time()
+    waited_s = _waited_s(line.writer.get_extra_info("socket"))
+    now, epoch = time.monotonic() - waited_s, time.time() - waited_s
     first, *rest = head[:-4].decode("latin-1").split("\r\n")
     parts = first.split(" ")
     if len(parts) != 3 or not parts[2].startswith("HTTP/1."):
@@ -285,6 +290,18 @@ async def read_request(line: Line) -> Request | None:
     length = next((value for name, value in headers if name.lower() == "content-length"), "0")
     body = await line.reader.readexactly(int(length)) if length.isdigit() else b""
     return Request(method, host_of(named), path, headers, now, epoch, line.peer, line.number, target=target, body=body)
+
+
+def _waited_s(sock: socket.socket | None) -> float:
+    """How long ago the kernel received what was just read; 0 where it does not tell.
+
+    A busy machine may let this server wait while requests pile up: they came when they came, not when they were read.
+    """
+    try:
+        told = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104) if sock is not None else b""
+    except (OSError, AttributeError):
+        return 0.0
+    return struct.unpack_from("=I", told, LAST_DATA_RECEIVED)[0] / 1000 if len(told) > LAST_DATA_RECEIVED + 4 else 0.0
 
 
 def host_of(authority: str) -> str:
@@ -327,6 +344,9 @@ class Site:
         self.faults: list[BaseException] = []  # errors of the bench itself; the `site` fixture fails on them
         self.drip_pause_s = 1.0
         self.connections = 0
+        self._let: float = math.inf
+        self._counted = 0
+        self._waiting: list[asyncio.Event] = []
         self._routes: dict[tuple[str | None, str], Behaviour] = {}
         self._prefixes: list[tuple[str | None, str, Behaviour]] = []
         self._fallback: Behaviour | None = None
@@ -430,6 +450,22 @@ class Site:
         """Removes what was served at a path; it is 404 from now on."""
         self._routes.pop((host, path), None)
 
+    def let(self, requests: float = math.inf) -> None:
+        """So many requests, counted from the first, are answered from now on; all others wait for more to be let.
+
+        A crawl that must still be at work when something happens to it is held here, whoever is faster.
+        """
+
+        def release() -> None:
+            self._let = requests
+            while self._waiting:
+                self._waiting.pop().set()
+
+        if self._loop is None:
+            self._let = requests
+        else:
+            self._loop.call_soon_threadsafe(release)
+
     # --- what was asked
 
     def paths(self, host: str | None = None) -> list[str]:
@@ -445,6 +481,19 @@ class Site:
         times = [r.time_monotonic for r in list(self.requests) if host is None or r.host == host]
         times.sort()
         return [later - earlier for earlier, later in itertools.pairwise(times)]
+
+    def hurry_s(self, delay_s: float, host: str | None = None, first: int = 0) -> float:
+        """By how much requests of a host came earlier than a delay between their starts allows, at worst.
+
+        A busy machine may hold one request up after its start, so that the next seems early; but then that one alone
+        is late. Delays that are too short add up here, request by request. ``first`` requests are left out.
+        """
+        passed_s, most_s, hurry_s = 0.0, 0.0, 0.0
+        for gap_s in self.gaps(host)[first:]:
+            passed_s += gap_s - delay_s
+            hurry_s = max(hurry_s, most_s - passed_s)
+            most_s = max(most_s, passed_s)
+        return hurry_s
 
     def parallel_max(self, host: str | None = None) -> int:
         """The most requests of a host (None: of any one host) that were open at the same time."""
@@ -467,7 +516,7 @@ class Site:
         ready = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(listener, ready), name=f"site-{self.port}")
         self._thread.start()
-        if not ready.wait(10):
+        if not ready.wait(60):
             raise RuntimeError("the site did not start")
         for extra in self._extra:
             extra.start()
@@ -480,7 +529,7 @@ class Site:
         if self._thread is None or self._loop is None or self._stopping is None:
             return
         self._loop.call_soon_threadsafe(self._stopping.set)
-        self._thread.join(10)
+        self._thread.join(60)
         if self._thread.is_alive():
             raise RuntimeError("the site did not stop")
         self._thread = self._loop = self._stopping = None
@@ -564,7 +613,12 @@ class Site:
         self._open += 1
         self.open_max = max(self.open_max, self._open)
         self._most[request.host] = max(self._most[request.host], self._active[request.host])
+        self._counted += 1
+        number = self._counted
         try:
+            while number > self._let:
+                self._waiting.append(asyncio.Event())
+                await self._waiting[-1].wait()
             goes_on = await self._behaviour(request)(line, request)
         finally:
             self._active[request.host] -= 1

@@ -27,7 +27,7 @@ from typing import IO, NamedTuple
 from weft.demo.invented import Answer, InventedWeb
 
 MAX_HEAD_B = 65_536
-START_S = 20.0
+START_S = 60.0
 REASONS = {
     200: "OK", 301: "Moved Permanently", 302: "Found", 303: "See Other", 304: "Not Modified", 307: "Temporary Redirect",
     308: "Permanent Redirect", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed", 410: "Gone",
