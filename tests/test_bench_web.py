@@ -586,7 +586,7 @@ def test_a_million_pages_cost_nothing() -> None:
     try:
         web = InventedWeb(1, 100, 1_000_000)
         for number in range(0, 9_999, 50):
-            url = web.url(99, web._name(99, number)[0])
+            url = web.url(99, web.name(99, number)[0])
             assert web.answer(url).status == 200 and web.entry(url) is not None
         _, peak = tracemalloc.get_traced_memory()
     finally:

@@ -359,7 +359,7 @@ def test_behind_a_proxy_nobody_is_asked(names: NameServer) -> None:
 
 
 def test_the_memory_for_names_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.fetch.resolve.MAX_CACHED", 10)
+    monkeypatch.setattr("weft.fetch.resolve.resolver.MAX_CACHED", 10)
 
     async def work(resolver: Resolver) -> None:
         for number in range(50):

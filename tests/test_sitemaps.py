@@ -16,9 +16,7 @@ from ops_robots import OPS as ROBOTS_OPS
 from ops_sitemap import OPS as SITEMAP_OPS
 
 from weft.fetch.sitemaps import (
-    MAX_TAGS,
     MAX_TEXT_B,
-    WINDOW_B,
     Sitemap,
     in_sitemap_scope,
     parse_sitemap,
@@ -27,6 +25,7 @@ from weft.fetch.sitemaps import (
     unpack,
     w3c_date,
 )
+from weft.fetch.sitemaps.found import MAX_TAGS, WINDOW_B
 
 VECTORS = Path(__file__).parents[2] / "shared" / "vectors"
 DIFFERENT = {

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from web import Site
 
+from weft.dates import iso_of_http_date
 from weft.lazy import regex
-from weft.store.sql import iso_of_http_date
 
 SOURCE = Path(__file__).resolve().parent.parent / "src"
 

@@ -12,12 +12,12 @@ from collections.abc import Callable
 import msgspec
 import xxhash
 
+from weft.dates import iso_of_http_date
 from weft.errors import POLICIES, Cause
-from weft.fetch.location import REDIRECTS as REDIRECTS  # part of this module, too
-from weft.fetch.location import location_of
+from weft.location import REDIRECTS as REDIRECTS  # part of this module, too
+from weft.location import location_of
 from weft.records import Failure, Fetched, Lease, Link, LinkKind, Parsed, Purpose, Visit
 from weft.spec import Limits
-from weft.store.sql import iso_of_http_date
 
 SLOW_DOWN = frozenset({429, 503})
 PASSING_STATUSES = frozenset({408, 429, 502, 503, 504})

@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
+from weft.dates import iso_of_ms
 from weft.errors import StoreError
 from weft.human import counted, human_bytes, human_seconds
 from weft.records import Purpose
 from weft.safe import cell, shown
-from weft.store.sql import iso_of_ms
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -12,10 +12,10 @@ from weft.cli import options_given, warn
 from weft.commands.machine import print_json
 from weft.errors import Cause, SpecError
 from weft.fetch.http import Fetcher
-from weft.fetch.location import location_of
 from weft.fetch.resolve import AddressPolicy, Resolver
 from weft.fetch.robots import Meaning, Robots, meaning_of_status
 from weft.fetch.site import AGENT, REDIRECTS_MAX
+from weft.location import location_of
 from weft.options import crawl_order
 from weft.records import Failure, Fetched, Lease, Purpose
 from weft.safe import shown

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from weft.dates import iso_of_ms
 from weft.db import explain, open_reader
 from weft.errors import Cause, FolderError, SpecError, WeftError
 from weft.folder import Folder
 from weft.records import LinkKind, Purpose
 from weft.spec import CrawlSpec
 from weft.store.schema import VERSION
-from weft.store.sql import iso_of_ms
 from weft.url import DEFAULT_RULES, Normalizer, parse, site_of
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from collections.abc import Callable
 import msgspec
 
 from weft.errors import POLICIES, Cause
-from weft.fetch.location import location_of
 from weft.fetch.robots import Meaning, Robots, RuleSet, meaning_of_status, product_token
+from weft.location import location_of
 from weft.ports import Ask, Clock, Hold, Pass, Refuse
 from weft.records import Failure, Fetched, Lease, Purpose
 from weft.spec import CrawlSpec

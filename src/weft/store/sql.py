@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from functools import lru_cache
 
 import msgspec
 
@@ -103,47 +101,3 @@ def find_body(connection: sqlite3.Connection, body_hash: int, digest: str) -> St
         " WHERE v.hash = ? AND v.digest = ? AND v.warc IS NOT NULL ORDER BY v.id LIMIT 1", (body_hash, digest)
     ).fetchone()  # fmt: skip
     return StoredBody(*row) if row is not None else None
-
-
-@lru_cache(maxsize=4096)
-def iso_of_http_date(text: str | None) -> str | None:
-    """An HTTP date as ISO 8601 UTC with Z; None where it is missing or no date (T8)."""
-    if not text:
-        return None
-    try:
-        moment = _plain_date(text) or _any_date(text)
-        return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (ValueError, OverflowError, IndexError, TypeError):
-        return None
-
-
-def _plain_date(text: str) -> datetime | None:
-    """The date of the form that nearly all servers send, ``Sun, 06 Nov 1994 08:49:37 GMT``; None for every other."""
-    if len(text) != 29 or text[3:5] != ", " or text[25:] != " GMT" or text[7:12] not in _MONTHS:
-        return None
-    day, year, clock = text[5:7], text[12:16], text[17:25].split(":")
-    if text[16] != " " or len(clock) != 3 or not (day + year + "".join(clock)).isdecimal() or clock[2] == "60":
-        return None
-    hour, minute, second = map(int, clock)
-    return datetime(int(year), _MONTHS[text[7:12]], int(day), hour, minute, second, tzinfo=UTC)
-
-
-def _any_date(text: str) -> datetime:
-    from email.utils import parsedate_to_datetime  # loads a dozen modules
-
-    moment = parsedate_to_datetime(text)
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-
-
-_MONTH_NAMES = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_MONTHS = {f" {name} ": number for number, name in enumerate(_MONTH_NAMES, 1)}
-
-
-def iso_of_ms(epoch_ms: int | None) -> str | None:
-    """An instant as ISO 8601 UTC with Z, milliseconds kept."""
-    return None if epoch_ms is None else f"{_iso_of_s(epoch_ms // 1000)}.{epoch_ms % 1000:03d}Z"
-
-
-@lru_cache(maxsize=64)
-def _iso_of_s(epoch_s: int) -> str:
-    return datetime.fromtimestamp(epoch_s, UTC).strftime("%Y-%m-%dT%H:%M:%S")

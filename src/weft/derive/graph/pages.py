@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from weft.dates import iso_of_ms
 from weft.derive.graph.look import Color, Painter
 from weft.derive.graph.model import Choice, Edge, Field, Kind, Look, Node, Progress, Value, silent
 from weft.derive.graph.select import Hop, Nodes
@@ -15,7 +16,6 @@ from weft.derive.graph.where import EdgeFilter
 from weft.derive.read import PackedLink
 from weft.errors import FolderError, SpecError
 from weft.records import LinkKind
-from weft.store.sql import iso_of_ms
 
 _AT_ONCE = 500
 _KINDS = {kind.value: kind.label for kind in LinkKind}

@@ -204,7 +204,7 @@ class Statistics:
     # ---- the crawl -------------------------------------------------------------------------------------------
 
     def _first_start(self) -> str | None:
-        from weft.store.sql import iso_of_ms
+        from weft.dates import iso_of_ms
 
         return iso_of_ms(self.crawl.connection.execute("SELECT min(started_ms) FROM run").fetchone()[0])
 

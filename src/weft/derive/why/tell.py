@@ -1,0 +1,26 @@
+"""The story of a URL, whatever it is."""
+
+from __future__ import annotations
+
+from weft.derive.read import StoredCrawl
+from weft.derive.why.known import known_story
+from weft.derive.why.story import Story
+from weft.derive.why.unknown import recorded_story, unknown_story
+from weft.errors import SpecError, WeftError
+from weft.url import parse
+
+
+def story_of(crawl: StoredCrawl, url: str) -> Story:
+    """The story of a URL, known or not; ``SpecError`` where the text is no URL."""
+    text = parse(url)
+    if text is None:
+        raise SpecError(f"{url!r} is no URL: give it whole, with https:// or http://")
+    place = crawl.find(text)
+    if place is None:
+        return unknown_story(crawl, text)
+    if place.page is None:
+        return recorded_story(crawl, text, place.url)
+    page = crawl.page(text)
+    if page is None:
+        raise WeftError(f"{crawl.folder.db} is damaged: {text} has an id and no page (weft check tells more)")
+    return known_story(crawl, text, place.page, page)

@@ -1,0 +1,204 @@
+"""Questions to DNS: c-ares on the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from weft.errors import Cause, SpecError
+from weft.fetch.resolve.addresses import address_of_host
+from weft.records import Failure
+
+if TYPE_CHECKING:
+    import pycares
+
+Outcome = tuple[str, ...] | Failure
+Callback = Callable[[str, Outcome], None]
+
+MIN_TTL_S = 5.0
+MAX_TTL_S = 3_600.0
+NOT_FOUND_TTL_S = 300.0
+FAILED_TTL_S = 1.0  # long enough to meet a burst with one query, short enough for the first retry to ask again
+SECOND_FAMILY_WAIT_S = 0.5  # how long a name with addresses of one family waits for the other
+MAX_ADDRESSES = 16
+
+
+def parse_nameserver(text: str) -> str:
+    """A name server in the form c-ares wants; ``ADDRESS`` or ``ADDRESS:PORT``, IPv6 with a port in brackets."""
+    bare, port = text.strip(), ""
+    if address_of_host(bare) is None:
+        bare, _, port = bare.rpartition(":")
+    address = address_of_host(bare)
+    if address is None or (port and not (port.isascii() and port.isdigit() and 0 < int(port[:6]) < 65_536)):
+        raise SpecError(f"--nameserver {text!r}: the form is ADDRESS or ADDRESS:PORT")
+    shown = f"[{address}]" if ":" in address else address
+    return f"{shown}:{port}" if port else shown
+
+
+class Question:
+    """One host on its way through DNS: the answers for both families, and who waits for them."""
+
+    def __init__(self, host: str, callback: Callback, finished: Callable[[Question], None]) -> None:
+        self.host = host
+        self.name = host.lower().removesuffix(".")
+        self.callbacks = [callback]
+        self._finished = finished
+        self._open = {4, 6}
+        self._found: dict[int, list[str]] = {4: [], 6: []}
+        self._ttl_s = MAX_TTL_S
+        self._trouble = ""
+        self._deadline: asyncio.TimerHandle | None = None
+        self._over = False
+
+    def begin(self, timeout_s: float) -> None:
+        self._deadline = asyncio.get_running_loop().call_later(timeout_s, self._late, "no answer in time")
+
+    def cancel(self) -> None:
+        self._over = True
+        if self._deadline is not None:
+            self._deadline.cancel()
+
+    def answer(self, family: int, addresses: list[str], ttl_s: float, trouble: str) -> None:
+        """Take what DNS says for one family; ``trouble`` is empty where the name just has no such address."""
+        if self._over or family not in self._open:
+            return
+        self._open.discard(family)
+        self._found[family] = addresses
+        if addresses:
+            self._ttl_s = min(self._ttl_s, ttl_s)
+        self._trouble = self._trouble or trouble
+        loop = asyncio.get_running_loop()
+        if not self._open:
+            self._late("")
+        elif addresses:
+            self.cancel()
+            self._over = False
+            self._deadline = loop.call_later(SECOND_FAMILY_WAIT_S, self._late, "")
+
+    def outcome(self) -> tuple[Outcome, float]:
+        """What came of it, and for how long that holds. IPv4 first: it is the better kept road."""
+        addresses = tuple(dict.fromkeys(self._found[4] + self._found[6]))[:MAX_ADDRESSES]
+        if addresses:
+            return addresses, min(max(self._ttl_s, MIN_TTL_S), MAX_TTL_S)
+        if self._trouble:
+            return Failure(Cause.DNS_FAILED, f"{self.name[:253]}: {self._trouble}"), FAILED_TTL_S
+        return Failure(Cause.DNS_NOT_FOUND, f"{self.name[:253]}: no such name, or no address"), NOT_FOUND_TTL_S
+
+    def _late(self, trouble: str) -> None:
+        if self._over:
+            return
+        self.cancel()
+        self._trouble = self._trouble or trouble
+        # Never from inside c-ares: those who are called may ask again.
+        asyncio.get_running_loop().call_soon(self._finished, self)
+
+
+class Dns:
+    """c-ares on the running event loop, without its own thread."""
+
+    def __init__(self, nameservers: Sequence[str], timeout_s: float) -> None:
+        import pycares
+
+        self._cares = pycares
+        self._loop = asyncio.get_running_loop()
+        self._timeout_s = timeout_s
+        self._sockets: dict[int, tuple[bool, bool]] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._closed = False
+        per_try_s = max(0.25, min(2.0, timeout_s / 4))
+        self._channel = pycares.Channel(
+            timeout=per_try_s, tries=3, servers=nameservers or None, sock_state_cb=self._socket_changed
+        )
+
+    def ask(self, question: Question) -> None:
+        question.begin(self._timeout_s)
+        # A name without a dot may be one of the local domain's.
+        ask = self._channel.query if "." in question.name else self._channel.search
+        for family, record in ((4, self._cares.QUERY_TYPE_A), (6, self._cares.QUERY_TYPE_AAAA)):
+            try:
+                ask(question.name, record, callback=_Taker(question, family))
+            except (self._cares.AresError, ValueError) as error:  # a name that cannot be asked
+                question.answer(family, [], 0.0, "" if _is_bad_name(error) else str(error))
+        self._arm()
+
+    def close(self) -> None:
+        """Cancel what is asked and leave the loop. c-ares closes its sockets from a thread of its own."""
+        self._closed = True
+        for fd in list(self._sockets):
+            self._loop.remove_reader(fd)
+            self._loop.remove_writer(fd)
+        self._sockets.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+        self._channel.cancel()
+        self._channel.close()
+
+    def _socket_changed(self, fd: int, readable: bool, writable: bool) -> None:
+        if self._closed:
+            return
+        was_readable, was_writable = self._sockets.pop(fd, (False, False))
+        if readable or writable:
+            self._sockets[fd] = (readable, writable)
+        if readable != was_readable:
+            if readable:
+                self._loop.add_reader(fd, self._ready, fd, False)
+            else:
+                self._loop.remove_reader(fd)
+        if writable != was_writable:
+            if writable:
+                self._loop.add_writer(fd, self._ready, fd, True)
+            else:
+                self._loop.remove_writer(fd)
+
+    def _ready(self, fd: int, writable: bool) -> None:
+        if self._closed:
+            return
+        if writable:
+            self._channel.process_write_fd(fd)
+        else:
+            self._channel.process_read_fd(fd)
+        self._arm()
+
+    def _arm(self) -> None:
+        """Wake at c-ares' next deadline, which it only acts on when called."""
+        if self._timer is None and self._sockets:
+            wait_s: float = self._channel.timeout(1.0)  # type: ignore[no-untyped-call]
+            self._timer = self._loop.call_later(max(0.02, min(wait_s or 1.0, 1.0)), self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        if not self._closed:
+            bad = self._cares.ARES_SOCKET_BAD
+            self._channel.process_fd(bad, bad)
+            self._arm()
+
+
+class _Taker:
+    """Takes one record type's answer from c-ares."""
+
+    def __init__(self, question: Question, family: int) -> None:
+        self._question = question
+        self._family = family
+
+    def __call__(self, result: pycares.DNSResult | None, errno: int | None) -> None:
+        if result is None:
+            self._question.answer(self._family, [], 0.0, _trouble(errno or 0))
+            return
+        wanted = 1 if self._family == 4 else 28  # A, AAAA (RFC 1035, RFC 3596)
+        addresses = [record.data.addr for record in result.answer if record.type == wanted]  # type: ignore[union-attr]
+        plain = [address for address in map(address_of_host, addresses[:MAX_ADDRESSES]) if address]
+        self._question.answer(self._family, plain, min((r.ttl for r in result.answer), default=MIN_TTL_S), "")
+
+
+def _trouble(errno: int) -> str:
+    """What DNS failed with, or "" where it answered that there is nothing."""
+    from pycares import errno as codes
+
+    if errno in (codes.ARES_ENOTFOUND, codes.ARES_ENODATA, codes.ARES_EBADNAME, codes.ARES_ENONAME):
+        return ""
+    return str(codes.strerror(errno))
+
+
+def _is_bad_name(error: Exception) -> bool:
+    return bool(error.args) and isinstance(error.args[0], int) and not _trouble(error.args[0])

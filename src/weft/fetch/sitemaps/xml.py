@@ -1,0 +1,320 @@
+"""Sitemaps, indexes and feeds in XML: what their tags say."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from weft.fetch.sitemaps.dates import rss_date, w3c_date
+from weft.fetch.sitemaps.found import (
+    MAX_ALTERNATES,
+    MAX_EXTRA_FIELDS,
+    MAX_TAGS,
+    MAX_TEXT_B,
+    WINDOW_B,
+    Extra,
+    Kind,
+    Sitemap,
+    SitemapEntry,
+    http_url,
+)
+from weft.fetch.sitemaps.tags import ENTITY, OWN_ENTITY, attributes_of, character, pieces_of, split_name
+
+_ROOTS: Final[dict[str, Kind]] = {
+    "urlset": "urlset",
+    "url": "urlset",
+    "sitemapindex": "index",
+    "sitemap": "index",
+    "rss": "rss",
+    "rdf": "rss",
+    "feed": "atom",
+}
+_ENTRY: Final[dict[Kind, frozenset[str]]] = {
+    "urlset": frozenset({"url", "sitemap"}),
+    "index": frozenset({"sitemap", "url"}),
+    "rss": frozenset({"item"}),
+    "atom": frozenset({"entry"}),
+    "none": frozenset(),
+}
+_FIELDS: Final[dict[Kind, frozenset[str]]] = {
+    "urlset": frozenset({"loc", "lastmod", "changefreq", "priority"}),
+    "index": frozenset({"loc", "lastmod"}),
+    "rss": frozenset({"link", "guid", "pubdate", "date"}),
+    "atom": frozenset({"id", "updated", "published", "modified"}),
+    "none": frozenset(),
+}
+_EXTENSIONS: Final = frozenset({"image", "video", "news"})
+
+
+class _OpenEntry:
+    """What is known so far of the entry that is being read."""
+
+    __slots__ = ("alternates", "extras", "name", "values")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.values: dict[str, list[str]] = {}
+        self.alternates: list[str] = []
+        self.extras: list[Extra] = []
+
+    def add(self, name: str, value: str) -> None:
+        self.values.setdefault(name, []).append(value)
+
+    def first(self, *names: str) -> str | None:
+        """The first value of the first of these fields that is there, or None."""
+        return next((self.values[name][0] for name in names if name in self.values), None)
+
+
+class _OpenExtra:
+    """An image, video or news element that is being read."""
+
+    __slots__ = ("attributes", "fields", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.fields: list[tuple[str, str, dict[str, str]]] = []
+        self.attributes: dict[str, str] = {}
+
+
+class XmlReader:
+    """Reads one XML sitemap: walks over the tags and keeps the fields of the entry that is open."""
+
+    def __init__(self, url: str, encoding: str, max_urls: int, extensions: bool) -> None:
+        self._url = url
+        self._encoding = encoding
+        self._max_urls = max_urls
+        self._extensions = extensions
+        self._sitemap = Sitemap()
+        self._root_prefix = ""
+        self._names: dict[bytes, str] = {}
+        self._end_tags: dict[bytes, bytes] = {}  # of plain fields, by their start tags
+        self._entry: _OpenEntry | None = None
+        self._extra: _OpenExtra | None = None
+        self._field = ""  # name of the open field
+        self._nested = 0  # elements open inside the field
+        self._text: list[bytes] = []
+        self._text_b = 0
+        self._alternates_left = max_urls
+        self._declares_entities = False
+        self._full = False
+        self._closed = False
+
+    def read(self, body: bytes) -> Sitemap:
+        self._declares_entities = b"<!ENTITY" in body[:WINDOW_B]
+        tags_left = MAX_TAGS
+        for text, pieces in pieces_of(body):
+            tags_left -= len(pieces) or 3  # a comment or CDATA section costs as much
+            if text:
+                self._add_text(text)
+            self._read_pieces(pieces)
+            if self._full or tags_left < 0 or self._sitemap.root == "html":
+                break
+        self._end_entry()
+        self._sitemap.problem = self._problem(tags_left)
+        return self._sitemap
+
+    def _read_pieces(self, pieces: list[bytes]) -> None:
+        done = False
+        for piece, following in zip(pieces, [*pieces[1:], b""], strict=False):
+            if done:
+                done = False
+                continue
+            tag, complete, text = piece.partition(b">")
+            end_tag = self._end_tags.get(tag)
+            if end_tag and following.startswith(end_tag) and self._entry and not (self._field or self._extra):
+                self._set(self._names[tag], text)  # nearly all fields: spares the steps of _start and _end
+                done = True
+            elif not complete:
+                self._add_text(b"&lt;" + piece)
+            elif tag[:1] == b"/":
+                self._end(tag[1:], text)
+            elif tag[:1] != b"?":
+                self._start(tag, text)
+
+    def _problem(self, tags_left: int) -> str:
+        if self._full:
+            return f"more than {self._max_urls} URLs: the rest is left out"
+        if tags_left < 0:
+            return f"more than {MAX_TAGS} tags: the rest is left out"
+        if self._sitemap.root == "html":
+            return "an HTML page, not a sitemap"
+        if self._sitemap.kind == "none":
+            return "XML, but not a sitemap or feed"
+        return "" if self._closed else "cut off or broken XML: what came before is kept"
+
+    # -- tags
+
+    def _name(self, tag: bytes) -> str:
+        """What a tag is to us: the lower-case local name for the sitemap's own elements, ``prefix:name`` for others."""
+        name = self._names.get(tag)
+        if name is None:
+            prefix, local = split_name(tag)
+            own = not prefix or prefix == self._root_prefix or (prefix, local) == ("dc", "date")
+            name = local if own else f"{prefix}:{local}"
+            if len(tag) <= 64 and len(self._names) < 1000:
+                self._names[tag] = name
+                if name in _FIELDS[self._sitemap.kind] and not tag.endswith(b"/"):
+                    self._end_tags[tag] = b"/" + tag.split(None, 1)[0] + b">"
+        return name
+
+    def _start(self, tag: bytes, text: bytes) -> None:
+        if self._sitemap.kind == "none":
+            self._start_root(tag)
+        kind = self._sitemap.kind
+        empty = tag.endswith(b"/")
+        name = self._name(tag)
+        if self._field:
+            if name == self._field or name not in _FIELDS[kind]:
+                self._nested += not empty
+                self._add_text(text)
+                return
+            self._end_field()  # its end tag was forgotten
+        if self._extra:
+            self._start_extra_field(self._extra, name, tag, text)
+        elif self._entry:
+            self._start_in_entry(self._entry, name, tag, text)
+        elif not empty and name in _ENTRY[kind]:
+            self._entry = _OpenEntry(name)
+
+    def _start_root(self, tag: bytes) -> None:
+        """Tells the kind by the first element that says it: PHP's warnings may stand before that."""
+        sitemap = self._sitemap
+        prefix, local = split_name(tag)
+        sitemap.root = sitemap.root or local
+        kind = _ROOTS.get(local)
+        if kind is not None and sitemap.root != "html":
+            sitemap.kind, sitemap.root = kind, local
+            self._root_prefix = prefix
+            self._names.clear()
+
+    def _start_in_entry(self, entry: _OpenEntry, name: str, tag: bytes, text: bytes) -> None:
+        kind = self._sitemap.kind
+        empty = tag.endswith(b"/")
+        if name in _FIELDS[kind]:
+            if empty:
+                entry.add(name, "")
+            else:
+                self._field, self._nested = name, 0
+                self._text, self._text_b = [text], len(text)
+        elif kind == "atom" and name == "link":
+            self._add_atom_link(entry, attributes_of(tag))
+        elif kind == "urlset" and name.endswith(":link"):
+            self._add_alternate(entry, attributes_of(tag))
+        elif not empty and name.rpartition(":")[2] in _EXTENSIONS:
+            self._extra = _OpenExtra(name)
+            self._text, self._text_b = [], 0
+        elif not empty and name == entry.name:
+            self._end_entry()  # its end tag was forgotten
+            self._entry = _OpenEntry(name)
+
+    def _end(self, tag: bytes, text: bytes) -> None:
+        name = self._name(tag)
+        if self._field:
+            if name != self._field and self._nested:
+                self._nested -= 1
+                self._add_text(text)
+                return
+            self._end_field()
+            if name in _FIELDS[self._sitemap.kind]:
+                return
+        if self._entry and name == self._entry.name:
+            self._end_entry()
+        elif self._extra:
+            self._end_in_extra(self._extra, name)
+        elif name == self._sitemap.root:
+            self._closed = True
+
+    # -- text and fields
+
+    def _add_text(self, text: bytes) -> None:
+        if (self._field or self._extra) and self._text_b <= MAX_TEXT_B:
+            self._text.append(text)
+            self._text_b += len(text)
+
+    def _decoded(self, text: bytes) -> str:
+        try:
+            value = text.decode(self._encoding).strip()
+        except UnicodeDecodeError:
+            value = text.decode("utf-8", "replace").strip()
+        if "&" not in value:
+            return value
+        value = ENTITY.sub(character, value)
+        # an entity of the file's own is not followed, and what it stands for is not guessed
+        return "" if self._declares_entities and OWN_ENTITY.search(value) else value
+
+    def _set(self, name: str, text: bytes) -> None:
+        if self._entry and len(text) <= MAX_TEXT_B:
+            self._entry.add(name, self._decoded(text))
+
+    def _end_field(self) -> None:
+        self._set(self._field, b"".join(self._text))
+        self._field = ""
+
+    def _add_atom_link(self, entry: _OpenEntry, attributes: dict[str, str]) -> None:
+        if attributes.get("rel", "alternate") == "alternate" and attributes.get("href"):
+            entry.add("link", attributes["href"])
+
+    def _add_alternate(self, entry: _OpenEntry, attributes: dict[str, str]) -> None:
+        if attributes.get("rel", "alternate") != "alternate" or len(entry.alternates) >= MAX_ALTERNATES:
+            return
+        absolute = http_url(self._url, attributes.get("href", ""))
+        if absolute is not None and self._alternates_left > 0:
+            self._alternates_left -= 1
+            entry.alternates.append(absolute)
+
+    # -- images, videos, news
+
+    def _start_extra_field(self, extra: _OpenExtra, name: str, tag: bytes, text: bytes) -> None:
+        self._text, self._text_b = [text], len(text)
+        if self._extensions:
+            extra.attributes = attributes_of(tag)
+            if tag.endswith(b"/"):
+                self._end_in_extra(extra, name)
+
+    def _end_in_extra(self, extra: _OpenExtra, name: str) -> None:
+        local = name.rpartition(":")[2]
+        if name == extra.name:
+            self._extra = None
+            if self._extensions and self._entry and len(self._entry.extras) < MAX_ALTERNATES:
+                self._entry.extras.append(Extra(local, tuple(extra.fields)))
+        elif self._extensions and self._text_b <= MAX_TEXT_B and len(extra.fields) < MAX_EXTRA_FIELDS:
+            extra.fields.append((local, self._decoded(b"".join(self._text)), extra.attributes))
+            extra.attributes, self._text, self._text_b = {}, [], 0
+
+    # -- entries
+
+    def _end_entry(self) -> None:
+        entry = self._entry
+        self._entry = self._extra = None
+        self._field = ""
+        if entry is None:
+            return
+        if self._sitemap.kind in ("rss", "atom"):
+            self._keep_feed_entry(entry)
+            return
+        date = entry.first("lastmod")
+        lastmod = (w3c_date(date) or rss_date(date)) if date else None
+        for loc in entry.values.get("loc", ()):
+            self._keep(entry, loc, lastmod, date)
+
+    def _keep_feed_entry(self, entry: _OpenEntry) -> None:
+        date = entry.first("pubdate", "date", "updated", "modified", "published")
+        lastmod = (rss_date(date) or w3c_date(date)) if date else None
+        # a guid or id is an address only if it looks like one, whatever isPermaLink says
+        names = [*entry.values.get("guid", ()), *entry.values.get("id", ())]
+        addresses = [name for name in names if name.lower().startswith(("http://", "https://"))]
+        for loc in (*entry.values.get("link", ()), *addresses):
+            if loc:
+                self._keep(entry, loc, lastmod, date)
+                return
+
+    def _keep(self, entry: _OpenEntry, loc: str, lastmod: str | None, date: str | None) -> None:
+        absolute = http_url(self._url, loc)
+        if absolute is None:
+            return
+        kept = self._sitemap.children if entry.name == "sitemap" else self._sitemap.entries
+        if len(kept) >= self._max_urls:
+            self._full = True
+            return
+        change, priority = entry.first("changefreq"), entry.first("priority")
+        alternates, extras = tuple(entry.alternates), tuple(entry.extras)
+        kept.append(SitemapEntry(absolute, lastmod, loc, date, change, priority, alternates, extras))
