@@ -67,7 +67,7 @@ def run_weft(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[b
     environment = {name: value for name, value in os.environ.items() if not name.upper().endswith("_PROXY")}
     environment |= {"PYTHONPATH": str(ROOT / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-m", "weft", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, timeout=300, stdin=subprocess.DEVNULL)
 
 
 @dataclass(frozen=True)
