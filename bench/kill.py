@@ -148,6 +148,7 @@ class Run:
     asked: int = 0
     asked_twice: int = 0
     lost_at_once: int = 0  # answers not yet committed at a kill, at most
+    again: list[str] = field(default_factory=list)  # what was asked twice without need
     faults: list[str] = field(default_factory=list)
 
 
@@ -196,11 +197,11 @@ class Victim:
             born += len(asked)
             again = sorted((set(asked) & done) - often)
             if again:
-                run.faults.append(f"{len(again)} URLs were asked again although they were committed: {again[:3]}")
+                run.again.append(f"{len(again)} URLs were asked again although they were committed: {again[:3]}")
             twice = [url for url, times in Counter(asked).items() if times > 1 and url not in often]
             lost_with_workers = self.requests_at_once * sum(kill.startswith("worker") for kill in run.kills)
             if len(twice) > lost_with_workers:
-                run.faults.append(f"{len(twice)} URLs were asked twice in one life: {twice[:3]}")
+                run.again.append(f"{len(twice)} URLs were asked twice in one life: {twice[:3]}")
             if code == 0:
                 break
             if code not in CUT_SHORT:
@@ -404,6 +405,7 @@ def one_run(
     victim.log.unlink(missing_ok=True)
     run = Run(number)
     victim.disturbed(folder, run, moments(chance, whole_s, chance.randint(2, max(2, args.kills)), args.how), asked)
+    run.faults += run.again
     if not run.faults:
         run.faults += differences(peace, result_of(folder)) + archive_faults(folder)
         if not args.no_check:

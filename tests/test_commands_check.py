@@ -305,9 +305,9 @@ def newer(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (no_folder, "there is no folder"),
+        (no_folder, "start one with `weft crawl URL -o FOLDER`"),
         (a_file, "is a file, not the folder of a crawl"),
-        (empty_folder, "holds no crawl"),
+        (empty_folder, "holds no crawl (there is no crawl.db in it): name the folder of a crawl"),
         (zero_bytes, "has not begun"),
         (garbage, "is damaged"),
         (header_only, "is damaged"),

@@ -198,6 +198,22 @@ def test_mode_graph_gives_the_same_without_the_settings(site: Site, weft: Weft, 
     assert weft("check", "out").code == 0
 
 
+def test_a_site_without_a_page_has_its_file_too(site: Site, weft: Weft, tmp_path: Path) -> None:
+    """R3, R6: a file for each host of the list; where nothing was to be had, an empty graph."""
+    small_site(site, "one.test")
+    site.page("/", status=404, host="gone.test")
+    lines = (f"http://one.test:{site.port};4;3;10", f"http://gone.test:{site.port};1;3;10", "http://down.test:1;1;3;10")
+    (tmp_path / "hosts.txt").write_text("\n".join(lines))
+    run = weft("crawl", "hosts.txt", "--mode", "graph", "-o", "out", "--retries", "0", "--graph-summary", *ANY_TEST)
+    assert run.code == 0, run.stderr
+    assert graph(tmp_path / "out" / "result", "one.test") == (NODES, EDGES)
+    for host in ("gone.test", "down.test"):
+        assert graph(tmp_path / "out" / "result", host) == (set(), set())
+        assert f"{host}:" in run.stdout + run.stderr
+    again = weft("graph", "out", "--per-site", tmp_path / "out" / "result")
+    assert again.code == 2 and "--force" in again.stderr
+
+
 def test_every_rule_of_the_list_makes_one_page(site: Site, weft: Weft, tmp_path: Path) -> None:
     """R14: each spelling of the description, found first or later, is the page itself; a resume knows it, too."""
     host = f"one.test:{site.port}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import tomllib
 from pathlib import Path
 
@@ -78,6 +79,37 @@ def test_the_settings_are_kept_and_go_on_with_the_crawl(site: Site, weft: Weft, 
     assert "its depth is 2, and 1 is allowed" in why
     assert weft("resume", "out", "--site", f"a.test:{site.port} per-host=2 delay=0 max-depth=3").code == 0
     assert levels_asked(site, "a.test") == 3 and levels_asked(site, "b.test") == 2
+
+
+def test_a_list_that_is_added_brings_its_settings(site: Site, weft: Weft, tmp_path: Path) -> None:
+    """R1: `weft add` of a list of sites keeps what its lines say, and leaves the other sites their own."""
+    for host in ("a.test", "b.test", "c.test"):
+        chain(site, host, 4)
+    (tmp_path / "hosts.txt").write_text(f"http://a.test:{site.port};4;1;0\n")
+    assert weft("crawl", "hosts.txt", "-o", "out", *ANY_TEST).code == 0
+    (tmp_path / "more.txt").write_text(f"http://b.test:{site.port};2;3;10\nhttp://c.test:{site.port};1;0;10\n")
+    added = weft("add", "out", "more.txt")
+    assert added.code == 0 and "2 URLs added" in added.stderr
+    written = tomllib.loads((tmp_path / "out" / "crawl.toml").read_text())["site"]
+    assert written[f"a.test:{site.port}"] == {"per-host": 4, "delay": "0s", "max-depth": 1}
+    assert written[f"b.test:{site.port}"] == {"per-host": 2, "delay": "0.01s", "max-depth": 3}
+    assert weft("resume", "out").code == 0
+    assert [levels_asked(site, f"{name}.test") for name in "abc"] == [1, 3, 0]
+
+
+def test_a_list_with_settings_is_not_for_a_running_crawl(site: Site, weft: Weft, tmp_path: Path) -> None:
+    """What a running crawl cannot take up is refused, with the way that works."""
+    chain(site, "a.test", 1)
+    (tmp_path / "more.txt").write_text(f"http://b.test:{site.port};2;3;10\n")
+    process = weft.start("crawl", site.at("/", "a.test"), "-o", "out", "--wait", "--quiet", *ANY_TEST)
+    while not site.asked("/", "a.test"):
+        assert process.poll() is None
+        time.sleep(0.02)
+    added = weft("add", "out", "more.txt")
+    assert added.code == 2 and "weft stop out" in added.stderr and "weft resume out" in added.stderr
+    assert weft("stop", "out").code == 0
+    assert process.wait(60) == 3
+    assert weft("add", "out", "more.txt").code == 0
 
 
 def test_the_site_that_a_seed_redirects_to_has_the_seeds_settings(site: Site, weft: Weft, tmp_path: Path) -> None:

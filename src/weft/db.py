@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from weft.errors import FolderError, StoreError
+from weft.errors import HOW_TO_BEGIN, FolderError, StoreError
 
 Migration = Callable[[sqlite3.Connection], None]
 
@@ -94,7 +94,7 @@ def open_writer(path: Path, migrations: tuple[Migration, ...], cache_b: int = 64
 def open_reader(path: Path, newest: int) -> sqlite3.Connection:
     """A read-only connection. It never holds a snapshot longer than one statement, so the WAL can be checkpointed."""
     if not path.is_file():
-        raise FolderError(f"{path.parent} holds no crawl (there is no {path.name} in it)")
+        raise FolderError(f"{path.parent} holds no crawl (there is no {path.name} in it): {HOW_TO_BEGIN}")
     # Plainly read-only; where a killed writer left something to be recovered, by a connection that may recover it;
     # on a medium that cannot be written, as it stands.
     trouble: sqlite3.Error | None = None

@@ -32,6 +32,9 @@ class FolderError(WeftError):
     exit_code = 2
 
 
+HOW_TO_BEGIN = "name the folder of a crawl, or start one with `weft crawl URL -o FOLDER`"
+
+
 class StoreError(WeftError):
     exit_code = 1
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 
-from weft.errors import FolderError
+from weft.errors import HOW_TO_BEGIN, FolderError
 
 try:
     import fcntl
@@ -65,11 +65,11 @@ class Folder:
     def require(self) -> None:
         """Raises FolderError unless there is a crawl to read."""
         if not self.path.exists():
-            raise FolderError(f"there is no folder {self.path}")
+            raise FolderError(f"there is no folder {self.path}: {HOW_TO_BEGIN}")
         if not self.path.is_dir():
-            raise FolderError(f"{self.path} is a file, not the folder of a crawl")
+            raise FolderError(f"{self.path} is a file, not the folder of a crawl: {HOW_TO_BEGIN}")
         if not self.db.is_file():
-            raise FolderError(f"{self.path} holds no crawl (there is no {DB_FILE} in it)")
+            raise FolderError(f"{self.path} holds no crawl (there is no {DB_FILE} in it): {HOW_TO_BEGIN}")
 
     def make(self) -> None:
         """Makes the folder, or says why it cannot be used."""

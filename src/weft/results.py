@@ -34,10 +34,10 @@ def result_folder(spec: CrawlSpec, folder: Folder) -> Path | None:
 
 
 def write_results(spec: CrawlSpec, folder: Folder, progress: Progress) -> list[SiteResult]:
-    """Writes the graph of every site that has a page, each file whole or not at all; an older one is replaced.
+    """Writes the graph of every site with a page or a start address, each file whole or not at all.
 
-    Nothing where no graphs are wanted, and before a first page could be asked. ``StoreError`` where they cannot be
-    written: the crawl itself is stored all the same.
+    An older file is replaced. Nothing where no graphs are wanted, and before a first page could be asked.
+    ``StoreError`` where they cannot be written: the crawl itself is stored all the same.
     """
     if not folder.db.is_file():
         return []

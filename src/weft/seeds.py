@@ -18,6 +18,7 @@ from typing import BinaryIO, NamedTuple
 from weft.errors import SpecError
 from weft.hosts import HostLine, can_be_resolved, host_lines, looks_like_one, meaning_of
 from weft.lazy import regex
+from weft.spec import SitePace
 from weft.url import host_of, parse
 
 MAX_LINE_B = 16_384
@@ -145,6 +146,12 @@ def _seeds_of_file(path: Path, warn: Callable[[str], None]) -> list[Seed]:
             return _seeds_of_lines(path, _lines(path, stream), warn)
     except OSError as error:
         raise SpecError(f"cannot read the seeds file {path}: {error.strerror or error}") from None
+
+
+def site_paces(args: Sequence[str], *, wanted: bool = False) -> dict[str, SitePace]:
+    """What the lists of sites among the arguments say of their sites (R1); ``wanted``: another list is an error."""
+    lists = [Path(text) for text in args if _is_list(text)]
+    return {host.pace.site: host.pace for path in lists for host in hosts_of_file(path, wanted=wanted)}
 
 
 def hosts_of_file(path: Path, *, wanted: bool = False) -> list[HostLine]:

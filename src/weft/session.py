@@ -6,7 +6,7 @@ import asyncio
 import gc
 import signal
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from weft.options import differences, read_spec, seeds_differ, write_spec
 from weft.own import check_parts
 from weft.ports import Clock
 from weft.seeds import Seed, default_folder, read_seeds
-from weft.spec import CrawlSpec
+from weft.spec import CrawlSpec, SitePace
 from weft.store.schema import MIGRATIONS
 
 Warn = Callable[[str], None]
@@ -154,23 +154,29 @@ def run_plan(plan: Plan, observers: list[Observer], began: Callable[[Crawl], Non
             nursery.close()
 
 
-def add_to_stopped(folder: Folder, seeds: Sequence[Seed]) -> int:
-    """Gives a crawl that does not run more start addresses, at once and for good; how many were new to its queue."""
+def add_to_stopped(folder: Folder, seeds: Sequence[Seed], paces: Mapping[str, SitePace]) -> int:
+    """Gives a crawl that does not run more start addresses, at once and for good; how many were new to its queue.
+
+    ``paces``, by site, are settings of single sites (R1): they are kept in crawl.toml as those of `--site` are.
+    """
     try:
-        return _add_to_stopped(folder, seeds)
+        return _add_to_stopped(folder, seeds, paces)
     except sqlite3.Error as error:
         raise FolderError(explain(error, folder.db)) from error
 
 
-def _add_to_stopped(folder: Folder, seeds: Sequence[Seed]) -> int:
+def _add_to_stopped(folder: Folder, seeds: Sequence[Seed], paces: Mapping[str, SitePace]) -> int:
     if not folder.spec.is_file() or not folder.db.is_file() or not _is_seeded(folder):
         raise FolderError(f"the crawl in {folder.path} has not begun: start it with `weft resume {folder.path}`")
-    spec = read_spec(folder.spec)
-    # Nothing is asked here: files that only requests need may be gone.
-    spec = msgspec.structs.replace(
-        spec, network=msgspec.structs.replace(spec.network, cookies=None, ca=None, cert=None)
-    )
     with folder.lock(), ExitStack() as stack:
+        spec = read_spec(folder.spec)
+        if paces:
+            spec = _with_paces(spec, paces)
+            write_spec(folder.spec, spec)
+        # Nothing is asked here: files that only requests need may be gone.
+        spec = msgspec.structs.replace(
+            spec, network=msgspec.structs.replace(spec.network, cookies=None, ca=None, cert=None)
+        )
         database = open_writer(folder.db, MIGRATIONS)
         stack.callback(database.close)
         known = database.connection.execute(
@@ -179,6 +185,12 @@ def _add_to_stopped(folder: Folder, seeds: Sequence[Seed]) -> int:
         last = database.connection.execute("SELECT value FROM meta WHERE name = 'last_tick_ms'").fetchone()
         parts = Parts(spec, folder, database, Clock(int(last[0]) if last is not None else 0), [row[0] for row in known])
         return _admit_added(parts, seeds)
+
+
+def _with_paces(spec: CrawlSpec, paces: Mapping[str, SitePace]) -> CrawlSpec:
+    sites = {pace.site: pace for pace in spec.politeness.sites} | dict(paces)
+    politeness = msgspec.structs.replace(spec.politeness, sites=tuple(sites.values()))
+    return msgspec.structs.replace(spec, politeness=politeness)
 
 
 def _admit_added(parts: Parts, seeds: Sequence[Seed]) -> int:

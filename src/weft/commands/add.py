@@ -8,9 +8,9 @@ from pathlib import Path
 
 from weft.cli import warn
 from weft.derive.read import StoredCrawl
-from weft.errors import FolderError
+from weft.errors import FolderError, SpecError
 from weft.folder import Folder
-from weft.seeds import read_seeds
+from weft.seeds import read_seeds, site_paces
 
 _LOOKED_AT = 100
 
@@ -19,17 +19,22 @@ def run(args: argparse.Namespace) -> int:
     folder = Folder(Path(args.folder))
     with StoredCrawl(folder.path):  # whatever is wrong with the folder is told first
         pass
-    seeds = read_seeds(args.seeds, warn)
+    seeds, paces = read_seeds(args.seeds, warn), site_paces(args.seeds)
     if folder.is_running():
+        if paces:
+            raise SpecError(
+                f"a list of sites with settings of their own cannot be given to a crawl that runs: stop it with"
+                f" `weft stop {folder.path}`, add the list, and go on with `weft resume {folder.path}`"
+            )
         folder.leave_added(seed.url for seed in seeds)
         told = f"{_urls(len(seeds))} left for the crawl that runs in {folder.path}"
     else:
         from weft.session import add_to_stopped
 
         try:
-            new = add_to_stopped(folder, seeds)
+            new = add_to_stopped(folder, seeds, paces)
         except FolderError:
-            if not folder.is_running():  # else it was started just now
+            if paces or not folder.is_running():  # else it was started just now
                 raise
             folder.leave_added(seed.url for seed in seeds)
             new = len(seeds)

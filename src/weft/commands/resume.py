@@ -7,7 +7,7 @@ from pathlib import Path
 
 from weft.cli import options_given, warn
 from weft.commands.running import run_shown
-from weft.errors import FolderError
+from weft.errors import HOW_TO_BEGIN, FolderError
 from weft.folder import Folder
 from weft.options import resume_order
 from weft.session import plan_resume
@@ -17,7 +17,7 @@ def run(args: argparse.Namespace) -> int:
     folder = Folder(Path(args.folder))
     if not folder.spec.is_file():
         folder.require()
-        raise FolderError(f"{folder.path} holds no crawl (there is no {folder.spec.name} in it)")
+        raise FolderError(f"{folder.path} holds no crawl (there is no {folder.spec.name} in it): {HOW_TO_BEGIN}")
     order = resume_order(folder.path, options_given(args), warn=warn)
     plan = plan_resume(order.spec, folder, warn)
     return run_shown(plan, quiet=order.run.quiet, log=order.run.log)

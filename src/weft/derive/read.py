@@ -17,7 +17,7 @@ import msgspec
 
 from weft.dates import iso_of_ms
 from weft.db import explain, open_reader
-from weft.errors import Cause, FolderError, SpecError, WeftError
+from weft.errors import HOW_TO_BEGIN, Cause, FolderError, SpecError, WeftError
 from weft.folder import Folder
 from weft.records import LinkKind, Purpose
 from weft.spec import CrawlSpec
@@ -169,7 +169,7 @@ class StoredCrawl:
     def _not_begun(self) -> str:
         if self.folder.spec.is_file():
             return f"the crawl in {self.folder.path} has not begun: start it with `weft resume {self.folder.path}`"
-        return f"{self.folder.path} holds no crawl ({self.folder.db.name} is empty)"
+        return f"{self.folder.path} holds no crawl ({self.folder.db.name} is empty): {HOW_TO_BEGIN}"
 
     def __enter__(self) -> StoredCrawl:
         return self

@@ -15,7 +15,7 @@ from weft.options.sites import settings_of
 from weft.options.table import BY_NAME, OPTIONS, PRESETS
 from weft.options.toml import Given, SpecFile, read_toml, withheld_secrets, write_toml, written_value
 from weft.options.values import Context, Value
-from weft.spec import CrawlSpec, Politeness, SitePace
+from weft.spec import CrawlSpec, Politeness
 
 SPEC_FILE = "crawl.toml"
 LEAST_SKIPPED = 0.5  # texts less alike than this share too little to be looked up page by page
@@ -185,12 +185,10 @@ def hosts_layer(seeds: Sequence[str], *, wanted: bool = False) -> dict[str, Give
 
     ``wanted``: a file that is no such list is an error.
     """
-    from weft.seeds import hosts_of_file
+    from weft.seeds import site_paces
 
-    paces: dict[str, SitePace] = {}
     names = [name for name in seeds if Path(name).is_absolute() and Path(name).is_file()]
-    for name in names:
-        paces.update((host.pace.site, host.pace) for host in hosts_of_file(Path(name), wanted=wanted))
+    paces = site_paces(names, wanted=wanted)
     if not paces:
         return {}
     at_once = sum(pace.per_host or 0 for pace in paces.values())

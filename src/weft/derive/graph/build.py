@@ -54,7 +54,7 @@ def page_graph(crawl: StoredCrawl, choice: Choice, progress: Progress = silent) 
 
 
 def site_graphs(crawl: StoredCrawl, choice: Choice, progress: Progress = silent) -> Iterator[tuple[str, PageGraph]]:
-    """(site, graph) for every site that has a page: internal links only, pages merged inside the site (R3)."""
+    """(site, graph) for each site with a page or a start address: internal links, pages merged inside the site (R3)."""
     if choice.external:
         raise SpecError("--per-site gives the links inside each site: --with-external does not go with it")
     if choice.level is not Level.PAGE:

@@ -241,13 +241,16 @@ class Nodes:
         self.count = fetched
 
     def by_site(self) -> dict[int, range]:
-        """The numbers of the nodes of each site, after the nodes were put in the order of their sites."""
+        """The numbers of the nodes of each site, after the nodes were put in the order of their sites.
+
+        Sites with a start address are there also without a node: whoever asked for a site finds its file (R3, R6).
+        """
         self._arrange(sorted(range(len(self.pages)), key=self.sites.__getitem__), lambda node: node)
-        spans: dict[int, range] = {}
+        spans = {site: range(0) for (site,) in self.crawl.connection.execute(_START_SITES)}
         for site, group in groupby(range(len(self.pages)), key=self.sites.__getitem__):
             members = list(group)
             spans[site] = range(members[0], members[-1] + 1)
-        return spans
+        return dict(sorted(spans.items()))
 
     def _arrange(self, order: list[int], goes_to: Callable[[int], int]) -> None:
         new = array("i", [_NONE]) * len(self.pages)
@@ -328,6 +331,7 @@ _decode_hops = msgspec.json.Decoder(list[Hop]).decode
 
 _COUNTS = f"""(p.visit = v.id OR (p.visit > :newest AND v.id =
     (SELECT max(w.id) FROM visit w WHERE w.page = p.id AND w.id <= :newest AND w.purpose = {Purpose.PAGE.value})))"""
+_START_SITES = "SELECT DISTINCT p.site FROM seed s JOIN page p ON p.id = s.page"
 _VISITED = f"""
 SELECT v.id, p.id, p.site, p.depth, CASE WHEN v.cause IS NULL THEN v.status END, v.type,
        CASE WHEN :strict THEN v.headers END, v.canonical IS NOT NULL

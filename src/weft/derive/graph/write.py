@@ -83,9 +83,9 @@ def write_sites(
     crawl: StoredCrawl, target: str | Path, choice: Choice | None = None, *, form: str = "gexf", force: bool = False,
     progress: Progress = silent,
 ) -> list[Path]:  # fmt: skip
-    """Writes a graph for every site that has a page into a folder, named after the host (R3). Returns the files.
+    """Writes a graph for every site with a page or a start address into a folder, named after its host (R3).
 
-    Where a host has several ports, the names of all but the first have the port too.
+    Returns the files. Where a host has several ports, the names of all but the first have the port too.
 
     RCCrawler's SaveDuplicates is ``Choice(merged=Merged.KEEP)``: duplicates stay as nodes, without edges.
     """
@@ -117,9 +117,14 @@ def write_each_site(
         yield site, graph, write_graph(graph, file, crawl.folder, form=form, force=force, progress=progress)
 
 
+_SITES_WRITTEN = """
+SELECT name FROM site WHERE pages > 0 OR id IN (SELECT p.site FROM seed s JOIN page p ON p.id = s.page) ORDER BY id
+"""
+
+
 def _refuse_existing(crawl: StoredCrawl, folder: Path, form: str) -> None:
     """Raises ``SpecError`` where a site's file is there already: before the first is written, not after some."""
-    for (site,) in crawl.connection.execute("SELECT name FROM site WHERE pages > 0 ORDER BY id").fetchall():
+    for (site,) in crawl.connection.execute(_SITES_WRITTEN).fetchall():
         for path in files_of(folder / f"{file_name(host_of_site(site))}.{form}", form):
             if path.exists():
                 raise SpecError(f"{path} exists: --force replaces it")
