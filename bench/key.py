@@ -25,13 +25,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from kill import Moment, Run, Victim, Web, check_faults
+from kill import Moment, Run, Victim, Web, check_faults, invented_web
 from process import command_of, environment, use_source_tree
 
 use_source_tree()
 from weft.demo.invented import FOLLOWED, InventedWeb  # noqa: E402 - found only now
-from weft.demo.server import serve_invented  # noqa: E402
 
 Edges = dict[tuple[str, str], int]
 NEAR = "0.99"
@@ -194,13 +194,9 @@ def main(given: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="weft-key-") as temporary:
         place = args.folder or Path(temporary)
         place.mkdir(parents=True, exist_ok=True)
-        with serve_invented(InventedWeb(args.seed, args.hosts, args.pages), record=True) as served:
-
-            def asked(first: int) -> list[str]:
-                return [f"http://{one.host}:{served.port}{one.path}" for one in served.requests[first:]]
-
-            web = Web(f"{args.pages} invented pages", served.seeds, ["--resolve", served.resolve], asked)
-            key = Key(served.web, near=True)
+        with invented_web(args.seed, args.hosts, args.pages) as web:
+            port = urlsplit(web.seeds[0]).port or 80
+            key = Key(InventedWeb(args.seed, args.hosts, args.pages, port=port), near=True)
             for processes in args.processes:
                 began = time.monotonic()
                 done = one_crawl(web, key, command_of(args.weft), place, processes, args)
