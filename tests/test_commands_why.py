@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pty
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from conftest import Weft
 from stored import Stored, call
 
 from weft.derive.meanings import CAUSES, OPTIONS, REASONS
+from weft.derive.read import StoredCrawl
 from weft.errors import Cause, Reason
 from weft.options import BY_NAME
 
@@ -322,3 +325,19 @@ def test_a_terminal_gets_no_binary_and_no_control_characters(weft: Weft, crawled
     code, seen = on_a_terminal(weft, "pages", crawled.folder)
     assert seen.split()[0].endswith("state")
     assert "\x1b[31m" not in seen
+
+
+def test_what_the_seen_set_has_not_taken_in_yet(crawled: Stored, tmp_path: Path) -> None:
+    """A running crawl writes its seen-set in runs: what is newer is found as well, alone and among others."""
+    folder = tmp_path / "crawl"
+    shutil.copytree(crawled.folder, folder)
+    urls = [f"{crawled.url}/", f"{crawled.url}/a", f"{crawled.url}/a#top", f"{crawled.url}/nobody", f"{crawled.url}/a"]
+    with StoredCrawl(folder) as crawl:
+        before = crawl.find_all(urls)
+        assert crawl.find_all([]) == []
+    with contextlib.closing(sqlite3.connect(folder / "crawl.db")) as database, database:
+        assert database.execute("DELETE FROM seen_run").rowcount
+        database.execute("DELETE FROM seen")
+    with StoredCrawl(folder) as crawl:
+        assert crawl.find_all(urls) == before == [crawl.find(url) for url in urls]
+    assert [place is not None for place in before] == [True, True, True, False, True]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from difflib import SequenceMatcher, get_close_matches
 
 import msgspec
@@ -27,7 +27,7 @@ def nearest_urls(crawl: StoredCrawl, url: str, most: int = MOST) -> list[str]:
     text = parse(url) or url
     if not text.startswith(("http://", "https://")):
         return []
-    found = dict.fromkeys(other for other in _variants(text) if other != text and crawl.page_id(other) is not None)
+    found = dict.fromkeys(_pages(crawl, [other for other in _variants(text) if other != text]))
     if len(found) < most:
         candidates = _candidates(crawl, text)
         found.update(dict.fromkeys(_likest(text, candidates, most)))
@@ -38,6 +38,12 @@ def nearest_urls(crawl: StoredCrawl, url: str, most: int = MOST) -> list[str]:
         found = dict.fromkeys(_roots_of_like_sites(crawl, text, most))
     found.pop(text, None)
     return list(found)[:most]
+
+
+def _pages(crawl: StoredCrawl, urls: Sequence[str]) -> dict[str, int]:
+    """Those that are pages of the crawl, and which."""
+    places = zip(urls, crawl.find_all(urls), strict=True)
+    return {url: place.page for url, place in places if place is not None and place.page is not None}
 
 
 def _variants(url: str) -> Iterator[str]:
@@ -74,20 +80,26 @@ def _candidates(crawl: StoredCrawl, url: str) -> set[str]:
 
 
 def _linked_from_above(crawl: StoredCrawl, url: str) -> Iterator[str]:
-    origin, path = origin_of(url), path_of(url).partition("?")[0]
     left = _LINKS_OF_ANCESTORS
+    for page in _pages(crawl, list(_folders_above(url))).values():
+        visit = crawl.connection.execute("SELECT visit FROM page WHERE id = ?", (page,)).fetchone()
+        if visit is not None and visit[0] is not None:
+            targets = list(dict.fromkeys(link.target for link in crawl.packed_links(visit[0])))[:left]
+            left -= len(targets)
+            ids = msgspec.json.encode(targets).decode()
+            query = "SELECT u.text FROM json_each(?) j JOIN url u ON u.id = j.value WHERE u.page IS NOT 0"
+            yield from (row[0] for row in crawl.connection.execute(query, (ids,)))
+        if left <= 0:
+            return
+
+
+def _folders_above(url: str) -> Iterator[str]:
+    """The nearest first."""
+    origin, path = origin_of(url), path_of(url).partition("?")[0]
     for _ in range(_ANCESTORS):
         path = path.rstrip("/").rpartition("/")[0] + "/"
-        page = crawl.page_id(origin + path)
-        if page is not None:
-            visit = crawl.connection.execute("SELECT visit FROM page WHERE id = ?", (page,)).fetchone()
-            if visit is not None and visit[0] is not None:
-                targets = list(dict.fromkeys(link.target for link in crawl.packed_links(visit[0])))[:left]
-                left -= len(targets)
-                ids = msgspec.json.encode(targets).decode()
-                query = "SELECT u.text FROM json_each(?) j JOIN url u ON u.id = j.value WHERE u.page IS NOT 0"
-                yield from (row[0] for row in crawl.connection.execute(query, (ids,)))
-        if path == "/" or left <= 0:
+        yield origin + path
+        if path == "/":
             return
 
 

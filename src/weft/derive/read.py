@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from array import array
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -316,37 +316,45 @@ class StoredCrawl:
     # ---- one URL ---------------------------------------------------------------------------------------------
 
     def find(self, url: str) -> Place | None:
-        """Where a URL is known, by its own text or, failing that, by its key; None if it never was. Two look-ups."""
-        text = parse(url) or url
-        row = self._by_text(text)
-        if row is not None:
-            return Place(row[0], row[1] or None, False)
-        key = self.normalizer.key(text)
-        row = self._by_key(key)
-        if row is None and key != text:
-            row = self._by_text(key)
-        return None if row is None else Place(row[0], row[1] or None, True)
+        """Where a URL is known, by its own text or, failing that, by its key; None if it never was."""
+        return self.find_all([url])[0]
 
-    def _by_text(self, text: str) -> tuple[int, int] | None:
-        return self._found(text, 0, "SELECT id, coalesce(page, id) FROM url WHERE text = ? AND id")
+    def find_all(self, urls: Sequence[str]) -> list[Place | None]:
+        """The same for several at once, which in a running crawl costs hardly more than one."""
+        texts = [parse(url) or url for url in urls]
+        places = {text: Place(*row, by_key=False) for text, row in self._by_text(texts).items()}
+        keys = {text: self.normalizer.key(text) for text in texts if text not in places}
+        rows = self._by_key(keys.values())
+        rows = self._by_text([key for text, key in keys.items() if key != text and key not in rows]) | rows
+        places |= {text: Place(*rows[key], by_key=True) for text, key in keys.items() if key in rows}
+        return [places.get(text) for text in texts]
 
-    def _by_key(self, key: str) -> tuple[int, int] | None:
-        return self._found(key, 1, "SELECT id, id FROM page WHERE key = ? AND id")
+    def _by_text(self, texts: Collection[str]) -> dict[str, tuple[int, int | None]]:
+        return self._found(texts, 0, "SELECT text, id, nullif(coalesce(page, id), 0) FROM url WHERE text")
 
-    def _found(self, text: str, kind: int, query: str) -> tuple[int, int] | None:
-        """By the runs of the seen-set; what is newer than all of them is looked through."""
+    def _by_key(self, keys: Collection[str]) -> dict[str, tuple[int, int | None]]:
+        return self._found(keys, 1, "SELECT key, id, id FROM page WHERE key")
+
+    def _found(self, texts: Collection[str], kind: int, query: str) -> dict[str, tuple[int, int | None]]:
+        """By the runs of the seen-set; what is newer than all of them is looked through, once for all."""
         from weft.frontier.runs import look_everywhere
         from weft.frontier.seen import fingerprint_of
 
+        found: dict[str, tuple[int, int | None]] = {}
         upto = 0
         if self.has_runs:
-            for number in look_everywhere(self._db, fingerprint_of(text, self._hash_seed + kind)):
-                row: tuple[int, int] | None = self._db.execute(f"{query} = ?", (text, number)).fetchone()
-                if row is not None:
-                    return row
-            upto = self._scalar("SELECT coalesce(max(upto), 0) FROM seen_run")
-        newer: tuple[int, int] | None = self._db.execute(f"{query} > ? LIMIT 1", (text, upto)).fetchone()
-        return newer
+            upto = self._scalar("SELECT coalesce(max(upto), 0) FROM seen_run")  # first: runs only grow
+            for text in texts:
+                for number in look_everywhere(self._db, fingerprint_of(text, self._hash_seed + kind)):
+                    row = self._db.execute(f"{query} = ? AND id = ?", (text, number)).fetchone()
+                    if row is not None:
+                        found[text] = row[1:]
+        left = [text for text in texts if text not in found]
+        if left:
+            newer = f"{query} IN (SELECT value FROM json_each(?)) AND id > ? ORDER BY id DESC"
+            rows = self._db.execute(newer, (msgspec.json.encode(left).decode(), upto))
+            found.update((text, (number, page)) for text, number, page in rows)
+        return found
 
     @cached_property
     def has_runs(self) -> bool:

@@ -26,6 +26,7 @@ SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie"})
 
 _AT = regex(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 _EXTRA_KEYS = ("seeds", "secrets")
+_KEY = regex(r"""[ \t]*(?:\[[ \t]*)?(?:"([^"]*)"|'([^']*)'|([\w-]+))[ \t]*(?:[=.\]]|$)""")
 
 
 class Given(NamedTuple):
@@ -57,17 +58,17 @@ def read_toml(path: Path) -> SpecFile:
         table = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise SpecError(_syntax_message(path, text, str(error))) from None
-    given = {}
+    given, lines = {}, _key_lines(text)
     for key, raw in table.items():
         if key in _EXTRA_KEYS:
             continue
-        where = f"{path}:{_line_of(text, key)}"
+        where = f"{path}:{_line_of(text, key, lines)}"
         if key not in BY_NAME:
             if isinstance(raw, dict):
                 raise SpecError(f"{where}: [{key}] is a section; the keys stand at the top level, without sections")
             raise SpecError(f"{where}: unknown key '{key}' (nearest: {nearest(key, [*BY_NAME, 'seeds'])})")
         given[key] = Given(raw, f"{where}: {key}", path.parent)
-    seeds, secrets = (_texts(path, text, key, table.get(key, [])) for key in _EXTRA_KEYS)
+    seeds, secrets = (_texts(path, text, key, table.get(key, []), lines) for key in _EXTRA_KEYS)
     return SpecFile(path, given, seeds, secrets)
 
 
@@ -95,30 +96,39 @@ def _syntax_message(path: Path, text: str, message: str) -> str:
     return f"{path}:{line}: not valid TOML: {reason}"
 
 
-def _texts(path: Path, text: str, key: str, raw: object) -> tuple[str, ...]:
+def _texts(path: Path, text: str, key: str, raw: object, lines: dict[str, list[int]]) -> tuple[str, ...]:
     values = [raw] if isinstance(raw, str) else raw
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise SpecError(f'{path}:{_line_of(text, key)}: {key} is not a list of texts such as ["https://example.org/"]')
+        where = f"{path}:{_line_of(text, key, lines)}"
+        raise SpecError(f'{where}: {key} is not a list of texts such as ["https://example.org/"]')
     return tuple(values)
 
 
-def _line_of(text: str, key: str) -> int:
+def _key_lines(text: str) -> dict[str, list[int]]:
+    """The lines that look as if a key began there, by key: all at once, as nearly every command reads such a file."""
+    found: dict[str, list[int]] = {}
+    for number, line in enumerate(text.split("\n"), start=1):
+        match = _KEY.match(line)
+        if match:
+            found.setdefault(match[1] or match[2] or match[3], []).append(number)
+    return found
+
+
+def _line_of(text: str, key: str, lines: dict[str, list[int]]) -> int:
     """The line on which a top-level key stands.
 
     A line that looks like it may lie inside a text of many lines: it is one only if all before it is whole TOML.
     """
     import tomllib
 
-    name = re.escape(key)
-    looks_like = re.compile(rf"^[ \t]*(?:\[[ \t]*)?[\"']?{name}[\"']?[ \t]*(?:[=.\]]|$)", re.MULTILINE)
-    matches = list(looks_like.finditer(text))[:100]
-    for match in matches if len(matches) > 1 else ():
+    candidates = lines.get(key, [1])[:100]
+    for number in candidates if len(candidates) > 1 else ():
         try:
-            tomllib.loads(text[: match.start()])
+            tomllib.loads("\n".join(text.split("\n")[: number - 1]))
         except (tomllib.TOMLDecodeError, RecursionError):
             continue
-        return text.count("\n", 0, match.start()) + 1
-    return text.count("\n", 0, matches[0].start()) + 1 if matches else 1
+        return number
+    return candidates[0]
 
 
 def write_toml(spec: CrawlSpec) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
+from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 import xxhash
 
-from weft.derive.read import StoredCrawl
+from weft.derive.read import Place, StoredCrawl
 from weft.derive.stats.known import LISTED, Known
 from weft.derive.stats.listing import urls_in
 from weft.derive.stats.model import Against, AgainstSite
@@ -20,6 +22,7 @@ SHOWN = 100_000
 
 OTHER_SITES = "other sites"
 _SITES = 10_000
+_AT_ONCE = 1_000
 NOT_KNOWN, DUPLICATE, NOT_HTML = "not known", "duplicate", "not HTML"
 
 
@@ -32,11 +35,11 @@ def compare(crawl: StoredCrawl, file: Path, known: Known, upto: Snapshot, progre
     read_b = 0
     with _Once() as once:
         theirs = _Theirs(crawl, known, upto, once)
-        for entry in urls_in(file):
-            theirs.meet(entry)
-            read_b += len(entry) + 1
-            if theirs.entries % 1_000 == 0:
-                progress("the list", min(read_b, total_b), total_b)
+        entries = urls_in(file)
+        while some := list(islice(entries, _AT_ONCE)):
+            theirs.meet(some)
+            read_b += sum(len(entry) + 1 for entry in some)
+            progress("the list", min(read_b, total_b), total_b)
     here, only_here = _ours(crawl, known)
     ours, missing = sum(here.values()), sum(theirs.only.values())
     both = sum(theirs.both.values())
@@ -61,15 +64,17 @@ class _Theirs:
         self.why: Counter[str] = Counter()
         self.urls: list[str] = []
 
-    def meet(self, entry: str) -> None:
-        """Counts an entry, if it is a page that was not named before."""
-        self.entries += 1
-        url = parse(entry)
-        if url is None or not url.startswith(("http://", "https://")):
-            self.not_urls += 1
-            return
+    def meet(self, entries: Sequence[str]) -> None:
+        """Counts the entries that are pages and were not named before."""
+        parsed = map(parse, entries)
+        urls = [url.partition("#")[0] for url in parsed if url is not None and url.startswith(("http://", "https://"))]
+        self.entries += len(entries)
+        self.not_urls += len(entries) - len(urls)
+        for url, place in zip(urls, self._crawl.find_all(urls), strict=True):
+            self._meet(url, place)
+
+    def _meet(self, url: str, place: Place | None) -> None:
         known = self._known
-        place = self._crawl.find(url.partition("#")[0])
         page = place.page if place is not None and place.page is not None and place.page <= known.last else None
         node = known.node[page] if page is not None else 0
         if node:
