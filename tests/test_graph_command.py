@@ -192,11 +192,14 @@ def test_a_disk_that_fills_leaves_no_half_file(stored: Stored, tmp_path: Path) -
         database.execute("PRAGMA journal_mode = DELETE")  # so that SQLite needs no file of its own
     database.close()
     (tmp_path / "graph.gexf").write_text("older")
-    for name in ("graph.gexf", "graph.csv", "graph.parquet", "graph.json"):
+    graphs = [
+        ("graph", crawl, "--to", tmp_path / f"graph.{form}", "--force") for form in ("gexf", "csv", "parquet", "json")
+    ]
+    lists = [(command, crawl, "-o", tmp_path / "list.csv") for command in ("pages", "links")]
+    for words in (*graphs, *lists):
         ended = subprocess.run(
-            [sys.executable, "-c", limited, "graph", crawl, "--to", tmp_path / name, "--force"],
-            env=environment, capture_output=True, timeout=60,
-        )  # fmt: skip
+            [sys.executable, "-c", limited, *words], env=environment, capture_output=True, timeout=60
+        )
         assert ended.returncode == 1, ended.stderr
         assert b"cannot be written" in ended.stderr and ended.stderr.count(b"\n") == 1, ended.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"graph.gexf", "crawl"}
@@ -220,7 +223,8 @@ def test_an_empty_crawl_gives_valid_empty_files(site: Site, weft: Weft, tmp_path
     assert igraph.Graph.Read_GraphML(str(tmp_path / "page.graphml")).vcount() == 0
     assert json.loads((tmp_path / "page.json").read_bytes())["nodes"] == []
     assert call("graph", tmp_path / "out", "--per-site", tmp_path / "sites").code == 0
-    assert not list((tmp_path / "sites").iterdir())
+    (file,) = (tmp_path / "sites").iterdir()
+    assert check_gexf(file) == (0, 0)
 
 
 def test_a_running_crawl_is_exported_as_it_stands(site: Site, weft: Weft, tmp_path: Path) -> None:

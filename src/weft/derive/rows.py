@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args, get_or
 
 import msgspec
 
-from weft.errors import SpecError
+from weft.errors import SpecError, WeftError
 from weft.folder import Folder
 from weft.safe import cell, in_json, shown
 
@@ -118,6 +118,9 @@ def _output(file: str | None, folder: Folder) -> Iterator[IO[bytes]]:
         with stream:
             yield stream
         part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise WeftError(f"{file} cannot be written: {error.strerror or error}") from error
     except BaseException:
         part.unlink(missing_ok=True)
         raise

@@ -15,6 +15,7 @@ from weft.derive.stats.known import LISTED, Known
 from weft.derive.stats.listing import urls_in
 from weft.derive.stats.model import Against, AgainstSite
 from weft.derive.stats.pages import HTML, Progress, Snapshot
+from weft.errors import SpecError
 from weft.url import parse, site_of
 
 SHOWN = 100_000
@@ -40,6 +41,12 @@ def compare(crawl: StoredCrawl, file: Path, known: Known, upto: Snapshot, progre
             theirs.meet(some)
             read_b += sum(len(entry) + 1 for entry in some)
             progress("the list", min(read_b, total_b), total_b)
+    if theirs.entries % 1_000 == 0:
+                progress("the list", min(read_b, total_b), total_b)
+    if theirs.entries == theirs.not_urls:
+        raise SpecError(
+            f"the list {file} has no http URL in it: give one a line, or CSV or JSON lines with a column url"
+        )
     here, only_here = _ours(crawl, known)
     ours, missing = sum(here.values()), sum(theirs.only.values())
     both = sum(theirs.both.values())
