@@ -42,7 +42,7 @@ def compare(crawl: StoredCrawl, file: Path, known: Known, upto: Snapshot, progre
             read_b += sum(len(entry) + 1 for entry in some)
             progress("the list", min(read_b, total_b), total_b)
     if theirs.entries % 1_000 == 0:
-                progress("the list", min(read_b, total_b), total_b)
+        progress("the list", min(read_b, total_b), total_b)
     if theirs.entries == theirs.not_urls:
         raise SpecError(
             f"the list {file} has no http URL in it: give one a line, or CSV or JSON lines with a column url"
