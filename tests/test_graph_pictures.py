@@ -12,6 +12,8 @@ from conftest import ROOT
 from PIL import Image
 from stored import EVIL_TITLE, Stored, call, make
 
+from weft.derive.graph import scene
+
 sys.path.insert(0, str(ROOT / "bench"))
 from graph import Sizes
 from graph import make as make_large
@@ -80,3 +82,23 @@ def test_the_same_crawl_has_the_same_picture(stored: Stored, tmp_path: Path) -> 
     drawn(stored.folder, tmp_path / "one.svg")
     drawn(stored.folder, tmp_path / "two.svg")
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
+
+
+def test_sites_that_no_link_joins_have_their_own_part_of_the_picture() -> None:
+    """R1: lists of sites are the common case. Each part has room by its size, and none reaches into another."""
+    sizes, edges, first = [60, 20, 5, 1, 1], [], 0
+    for size in sizes:
+        edges += [(first, first + n, 1) for n in range(1, size)]
+        first += size
+    places = scene._placed(sum(sizes), edges)
+    boxes = []
+    for size in sizes:
+        part, places = places[:size], places[size:]
+        across, down = zip(*part, strict=True)
+        boxes.append((min(across), min(down), max(across), max(down)))
+    for number, (left, top, right, bottom) in enumerate(boxes):
+        assert 0 < left <= right < scene.WIDTH and 0 < top <= bottom < scene.HEIGHT
+        for other in boxes[:number]:
+            assert left > other[2] or right < other[0] or top > other[3] or bottom < other[1]
+    areas = [(right - left) * (bottom - top) for left, top, right, bottom in boxes]
+    assert areas[0] > areas[1] > areas[2] > areas[3] == 0

@@ -45,6 +45,8 @@ def run(args: argparse.Namespace) -> int:
     if not (args.to_file or args.per_site or args.measures):
         raise SpecError("graph: say where to: --to FILE.gexf, or --per-site FOLDER")
     choice = _choice(args)
+    if choice.dynamic:
+        _want_gexf(args)
     with StoredCrawl(args.folder) as crawl, Shown() as progress:
         if args.per_site:
             written = _write_sites(crawl, choice, args, progress)
@@ -58,6 +60,13 @@ def run(args: argparse.Namespace) -> int:
         several = f"{len(written.files):,} files in {args.per_site}" if args.per_site else ", ".join(written.files)
         print(shown(f"{written.nodes:,} nodes, {written.edges:,} edges in {several}"), file=sys.stderr)
     return 0
+
+
+def _want_gexf(args: argparse.Namespace) -> None:
+    """Raises ``SpecError`` where ``--dynamic`` would say nothing: only GEXF has a place for times, and only pages."""
+    form = form_of(args.to_file, args.format) if args.to_file else args.format or "gexf"
+    if form != "gexf" or (args.level or "page") != "page":
+        raise SpecError("graph: --dynamic is for pages in GEXF: give it with --to FILE.gexf, without --level")
 
 
 def _write_sites(crawl: StoredCrawl, choice: Choice, args: argparse.Namespace, progress: Progress) -> Written:

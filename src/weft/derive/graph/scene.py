@@ -9,12 +9,15 @@ import unicodedata
 import warnings
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from weft.derive.graph.look import Color
 from weft.derive.graph.model import Graph, Node, Progress, silent
 from weft.safe import shown
+
+if TYPE_CHECKING:
+    import igraph
 
 MOST_NODES = 250
 WIDTH, HEIGHT = 1600, 1200
@@ -87,7 +90,7 @@ def scene_of(graph: Graph, progress: Progress = silent) -> Scene:
         for edge in batch
         if edge.source in numbers and edge.target in numbers and edge.source != edge.target
     ]
-    places = _fitted(_laid_out(len(chosen), edges))
+    places = _placed(len(chosen), edges)
     names = _names(graph, chosen)
     discs = _discs(chosen, places, names)
     texts = [*_heading(graph, len(chosen), len(edges)), *_legend(graph, chosen), *_labels(discs, names)]
@@ -121,28 +124,75 @@ def _weight(node: Node, places: dict[str, int]) -> float:
 # ---- where -----------------------------------------------------------------------------------------------------
 
 
-def _laid_out(count: int, edges: Sequence[tuple[int, int, int]]) -> list[tuple[float, float]]:
-    """Places by forces: links pull, nodes push; a hidden node in the middle keeps parts that are apart together."""
+Place = tuple[float, float]
+
+
+class _Cell(NamedTuple):
+    """A part of the canvas."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+def _placed(count: int, edges: Sequence[tuple[int, int, int]]) -> list[Place]:
+    """A place on the canvas for each node. Parts that no link joins, as sites often are, have each a cell of it."""
     import igraph
 
+    pairs = Counter((min(source, target), max(source, target)) for source, target, _ in edges)
+    graph = igraph.Graph(n=count, edges=list(pairs))
+    graph.es["weight"] = [1.0 + 0.3 * math.log(number) for number in pairs.values()]
+    parts = sorted(graph.connected_components(mode="weak"), key=lambda part: (-len(part), part[0]))
+    canvas = _Cell(_LEFT, _TOP, WIDTH - _LEFT - _RIGHT, HEIGHT - _TOP - _BOTTOM)
+    places: list[Place] = [(0.0, 0.0)] * count
+    for part, cell in zip(parts, _cells([len(part) ** 0.75 + 2 for part in parts], canvas), strict=True):
+        if len(parts) > 1:
+            cell = _within(cell)
+        for node, place in zip(part, _fitted(_laid_out(graph.induced_subgraph(part)), cell), strict=True):
+            places[node] = place
+    return places
+
+
+def _cells(weights: Sequence[float], cell: _Cell) -> list[_Cell]:
+    """The cell cut into one for each weight, again and again along its longer side, each as large as its weight."""
+    if len(weights) < 2:
+        return [cell] * len(weights)
+    total, half, first = sum(weights), 0.0, 0
+    while first < len(weights) - 1 and (not first or half + weights[first] <= total / 2):
+        half += weights[first]
+        first += 1
+    share = half / total
+    x, y, width, height = cell
+    if width >= height:
+        cut = (_Cell(x, y, width * share, height), _Cell(x + width * share, y, width * (1 - share), height))
+    else:
+        cut = (_Cell(x, y, width, height * share), _Cell(x, y + height * share, width, height * (1 - share)))
+    return [*_cells(weights[:first], cut[0]), *_cells(weights[first:], cut[1])]
+
+
+def _within(cell: _Cell) -> _Cell:
+    """The cell with a rim, so that its nodes and their names do not touch those of the next."""
+    across, down = min(70.0, cell.width * 0.15), min(40.0, cell.height * 0.15)
+    return _Cell(cell.x + across, cell.y + down, cell.width - 2 * across, cell.height - 2 * down)
+
+
+def _laid_out(part: igraph.Graph) -> list[Place]:
+    """Places by forces: links pull, nodes push."""
+    import igraph
+
+    count = part.vcount()
     chance = random.Random(1)
     igraph.set_random_number_generator(chance)
-    pairs = Counter((min(source, target), max(source, target)) for source, target, _ in edges)
-    centre = count
-    hidden = [(centre, node) for node in range(count)]
-    graph = igraph.Graph(n=count + 1, edges=[*pairs, *hidden])
-    weights = [1.0 + 0.3 * math.log(number) for number in pairs.values()] + [0.08] * count
+    start = [(chance.uniform(-1, 1), chance.uniform(-1, 1)) for _ in range(count)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        start = [(chance.uniform(-1, 1), chance.uniform(-1, 1)) for _ in range(count + 1)]
-        layout = graph.layout_fruchterman_reingold(weights=weights, niter=800, seed=start, grid=False)
-    return [(x, y) for x, y in layout.coords[:count]]
+        layout = part.layout_fruchterman_reingold(weights="weight", niter=800, seed=start, grid=False)
+    return [(x, y) for x, y in layout.coords]
 
 
-def _fitted(places: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The places stretched to the canvas; the crowded middle is given more room than the empty rim."""
-    if not places:
-        return []
+def _fitted(places: list[Place], cell: _Cell) -> list[Place]:
+    """The places stretched to the cell; the crowded middle is given more room than the empty rim."""
     middle = [sum(place[axis] for place in places) / len(places) for axis in (0, 1)]
     moved = []
     far = max(math.hypot(x - middle[0], y - middle[1]) for x, y in places) or 1.0
@@ -152,12 +202,12 @@ def _fitted(places: list[tuple[float, float]]) -> list[tuple[float, float]]:
         moved.append(((x - middle[0]) * stretch, (y - middle[1]) * stretch))
     low = [min(place[axis] for place in moved) for axis in (0, 1)]
     span = [max(place[axis] for place in moved) - low[axis] for axis in (0, 1)]
-    room = (WIDTH - _LEFT - _RIGHT, HEIGHT - _TOP - _BOTTOM)
 
-    def fit(value: float, axis: int, offset: float) -> float:
-        return offset + (room[axis] / 2 if not span[axis] else (value - low[axis]) / span[axis] * room[axis])
+    def fit(value: float, axis: int) -> float:
+        offset, room = (cell.x, cell.width) if axis == 0 else (cell.y, cell.height)
+        return round(offset + (room / 2 if not span[axis] else (value - low[axis]) / span[axis] * room), 1)
 
-    return [(round(fit(x, 0, _LEFT), 1), round(fit(y, 1, _TOP), 1)) for x, y in moved]
+    return [(fit(x, 0), fit(y, 1)) for x, y in moved]
 
 
 def _discs(chosen: Sequence[_Chosen], places: Sequence[tuple[float, float]], names: Sequence[str]) -> list[Disc]:
