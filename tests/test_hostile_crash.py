@@ -553,3 +553,45 @@ def test_closed_streams(site: Site, weft: Weft) -> None:
         check=False,
     )
     assert reader.stdout.count(b"\n") == 1 and b"Traceback" not in reader.stderr and reader.stderr == b"", reader.stderr
+
+
+def test_a_database_that_is_removed(site: Site, weft: Weft) -> None:
+    """Promise 10: what is written into a file that nobody can open any more is not said to be stored."""
+    tree(site, 60)
+    site.let(6)
+    process = weft.start("crawl", site.url, "-o", "out", *QUICK)
+    wait_for(site, 7)
+    (weft.folder / "out" / "crawl.db").unlink()
+    site.let()
+    code, stderr = finish(process)
+    assert code == 1 and "crawl.db is gone" in stderr and "Traceback" not in stderr, (code, stderr)
+
+
+def test_a_folder_that_is_gone(site: Site, weft: Weft) -> None:
+    """Issue 3, 10: run from a folder that was removed, it says so in a sentence."""
+    site.page("/")
+    command = f'mkdir gone && cd gone && rmdir ../gone && exec {sys.executable} -m weft crawl {site.url} -o "$1"'
+    for place in (weft.folder / "there", "here"):
+        run = subprocess.run(
+            ["sh", "-c", command, "sh", str(place)],
+            cwd=weft.folder, env=weft.environment, capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        assert run.returncode in (1, 2) and run.stderr.count("\n") == 1, run
+        assert "the folder you are in does not exist any more" in run.stderr, run.stderr
+    assert not site.requests
+
+
+def test_a_terminal_without_the_letters(site: Site, weft: Weft) -> None:
+    """Promise 9: letters that an output cannot show are escaped; the command does not fail on them."""
+    site.page("/", ["/é"], title="Žena č")
+    site.page("/%C3%A9", title="ž")
+    assert weft("crawl", site.url, "-o", "out", *QUICK).code == 0
+    for words in (
+        ("why", "out", site.at("/é")),
+        ("pages", "out"),
+        ("status", "out"),
+        ("links", "out"),
+        ("stats", "out"),
+    ):
+        run = weft(*words, env={"PYTHONIOENCODING": "ascii"})
+        assert run.code == 0 and not run.stderr, (words, run)

@@ -7,6 +7,7 @@ inside the functions that need them: ``weft --version`` takes as long as Python 
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         print(f"weft {__version__}")
         return DONE
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # pages have letters that not every terminal has
     try:
         code = _dispatch(words)
         if sys.stdout is not None:
@@ -111,6 +114,8 @@ def _failed(error: Exception) -> int:
         _abandon_output()
         place = f": {error.filename}" if error.filename else ""
         sentence = f"{error.strerror or error}{place}"
+        if isinstance(error, FileNotFoundError) and not _is_somewhere():
+            sentence = "the folder you are in does not exist any more: go to another one, and try again"
     else:
         sentence = f"a bug in weft: {type(error).__name__}: {error} (WEFT_DEBUG=1 shows where)"
     if os.environ.get("WEFT_DEBUG"):
@@ -119,6 +124,16 @@ def _failed(error: Exception) -> int:
         traceback.print_exception(error)
     print(f"weft: {shown(sentence)}", file=sys.stderr)
     return error.exit_code if isinstance(error, WeftError) else FAILED
+
+
+def _is_somewhere() -> bool:
+    """Whether the current folder exists."""
+    from pathlib import Path
+
+    try:
+        return Path.cwd().exists()
+    except OSError:
+        return False
 
 
 def _abandon_output() -> None:

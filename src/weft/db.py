@@ -25,8 +25,13 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing. A store that cannot write raises StoreError, with what was open rolled back."""
+        """All or nothing. A store that cannot write raises StoreError, with what was open rolled back.
+
+        SQLite goes on writing into a file that was removed, and all of it would be lost.
+        """
         connection = self.connection
+        if not self.path.exists():
+            raise StoreError(f"{self.path} is gone: somebody has removed or moved it while the crawl ran")
         try:
             connection.execute("BEGIN IMMEDIATE")
             try:
