@@ -17,6 +17,7 @@ import latency
 import nginx
 import processes
 import startup
+import stats
 from process import cost_of
 
 
@@ -56,6 +57,15 @@ def test_beside_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert (row["found"], row["wanted"], row["forbidden"]) == (3, 3, 0)
     assert row["version"].startswith("weft ") and row["cpu_per_1000"] > 0
     assert "| weft | 3 of 3 | obeyed |" in compare.table([row])
+
+
+def test_statistics_of_a_made_crawl(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The report is written, and a browser opens it without asking for anything else."""
+    assert stats.main(["--pages", "300", "--links", "4", "--sites", "3", "--folder", str(tmp_path), "--json"]) == 0
+    rows = {row["way"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["text"]["size_b"] > 0 and rows["html"]["size_b"] == (tmp_path / "report.html").stat().st_size
+    if "chromium" in rows:
+        assert rows["chromium"]["asked"] == 0 and rows["chromium"]["elements"] > 100
 
 
 def test_start_up_is_measured_in_times_of_the_first(tmp_path: Path) -> None:

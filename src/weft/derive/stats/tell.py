@@ -84,9 +84,8 @@ def _links(totals: Totals) -> Iterator[str]:
         hops = ", ".join(
             f"{hops} hop{'s' if hops != '1' else ''} {n:,}" for hops, n in islice(chains.by_hops.items(), 8)
         )
-        yield _told(
-            "redirects", f"{chains.number:,} chains: {hops}; endless {chains.loops:,}, broken {chains.end_in_error:,}"
-        )
+        number = f"{chains.number:,} chain{'s' * (chains.number != 1)}"
+        yield _told("redirects", f"{number}: {hops}; endless {chains.loops:,}, broken {chains.end_in_error:,}")
     found = f"{domains.visited:,} visited, {domains.known:,} known, of {domains.registrable:,} registered domains"
     yield _told("domains", f"{found}; {domains.pairs:,} pairs that link")
 
