@@ -8,7 +8,9 @@ import json
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import igraph
@@ -36,16 +38,15 @@ ODD_TITLES = {
 
 
 @pytest.fixture(scope="module")
-def handbook(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A crawl of the Debian handbook."""
-    place = DOCUMENTATION["debian-handbook"]
-    if program() is None or not Path(place.folder).is_dir():
-        pytest.skip("nginx or the Debian package debian-handbook is not installed")
-    folder = tmp_path_factory.mktemp("handbook")
-    with Nginx(place.folder) as served:
-        ended = run_weft(
-            "crawl", served.at(place.start), "-o", "crawl", "--delay", "0", "--per-host", "8", "--quiet", cwd=folder
-        )
+def manuals(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A crawl of two real manuals, 1,700 pages of two sites."""
+    places = [DOCUMENTATION[name] for name in ("python3.11-doc", "postgresql-doc-15")]
+    if program() is None or not all(Path(place.folder).is_dir() for place in places):
+        pytest.skip("nginx, or the Debian package python3.11-doc or postgresql-doc-15, is not installed")
+    folder = tmp_path_factory.mktemp("manuals")
+    with ExitStack() as running:
+        seeds = [running.enter_context(Nginx(place.folder)).at(place.start) for place in places]
+        ended = run_weft("crawl", *seeds, "-o", "crawl", "--delay", "0", "--per-host", "8", "--quiet", cwd=folder)
     assert ended.returncode == 0, ended.stderr.decode()
     return folder / "crawl"
 
@@ -109,7 +110,7 @@ def counts(path: Path) -> list[tuple[int, int]]:
             raise AssertionError(path)
 
 
-@pytest.fixture(params=["handbook", "odd"])
+@pytest.fixture(params=["manuals", "odd"])
 def crawl(request: pytest.FixtureRequest) -> Iterator[Path]:
     yield request.getfixturevalue(request.param)
 
@@ -121,10 +122,10 @@ def test_all_readers_find_the_same_graph(crawl: Path, tmp_path: Path) -> None:
     assert nodes >= len(ODD_TITLES) and edges >= nodes - 1
 
 
-def test_pages_and_links_agree_with_the_other_commands(handbook: Path, tmp_path: Path) -> None:
+def test_pages_and_links_agree_with_the_other_commands(manuals: Path, tmp_path: Path) -> None:
     """The graph has the pages of `weft pages` and the links of `weft links`."""
-    pages = [json.loads(line) for line in call("pages", handbook, "--format", "jsonl").stdout.splitlines()]
-    links = [json.loads(line) for line in call("links", handbook, "--format", "jsonl").stdout.splitlines()]
+    pages = [json.loads(line) for line in call("pages", manuals, "--format", "jsonl").stdout.splitlines()]
+    links = [json.loads(line) for line in call("links", manuals, "--format", "jsonl").stdout.splitlines()]
     twin = {page["url"]: page["duplicate_of"] or page["url"] for page in pages if page["status"] == 200}
     html = {page["url"] for page in pages if page["status"] == 200 and page["type"] == "text/html"}
     moved = {page["url"]: page["redirect_to"] for page in pages if page["redirect_to"]}
@@ -140,7 +141,7 @@ def test_pages_and_links_agree_with_the_other_commands(handbook: Path, tmp_path:
         for link in links
         if link["kind"] in followed and node(link["source"]) == link["source"] and node(link["target"])
     }
-    graph = networkx.read_gexf(export(handbook, tmp_path / "graph.gexf"), relabel=True)
+    graph = networkx.read_gexf(export(manuals, tmp_path / "graph.gexf"), relabel=True)
     assert set(graph.nodes) == {twin[url] for url in html}
     assert set(graph.edges) == {(source, target) for source, target in wanted if source != target}
 
@@ -162,8 +163,8 @@ def test_titles_survive_in_every_form_that_has_them(odd: Path, tmp_path: Path) -
                 assert titles[path].isprintable() or path == "nochar", (form, titles[path])
 
 
-def test_columns_are_those_that_gephi_knows(handbook: Path, tmp_path: Path) -> None:
-    export(handbook, tmp_path / "graph.csv")
+def test_columns_are_those_that_gephi_knows(manuals: Path, tmp_path: Path) -> None:
+    export(manuals, tmp_path / "graph.csv")
     with (tmp_path / "graph.nodes.csv").open() as nodes, (tmp_path / "graph.edges.csv").open() as edges:
         assert nodes.readline().startswith("Id,Label,url,title,depth,status,")
         assert edges.readline().strip() == "Source,Target,Type,Weight,Label,kind"
@@ -177,10 +178,10 @@ def test_csv_holds_no_formula(odd: Path, tmp_path: Path) -> None:
             assert not [cell for row in csv.reader(file) for cell in row if cell.startswith(("=", "+", "@"))]
 
 
-def test_discovery_times(handbook: Path, tmp_path: Path) -> None:
+def test_discovery_times(manuals: Path, tmp_path: Path) -> None:
     """A dynamic file is valid, and no edge is older than its ends."""
-    path = export(handbook, tmp_path / "graph.gexf", "--dynamic")
-    assert check_gexf(path) == check_gexf(export(handbook, tmp_path / "static.gexf"))
+    path = export(manuals, tmp_path / "graph.gexf", "--dynamic")
+    assert check_gexf(path) == check_gexf(export(manuals, tmp_path / "static.gexf"))
     text = path.read_text()
     assert 'mode="dynamic"' in text and 'timeformat="dateTime"' in text
     from xml.etree import ElementTree
@@ -194,12 +195,25 @@ def test_discovery_times(handbook: Path, tmp_path: Path) -> None:
     assert all(edge.attrib["start"] >= max(starts[edge.attrib[end]] for end in ("source", "target")) for edge in edges)
 
 
-def test_colours_and_sizes_tell_something(handbook: Path, tmp_path: Path) -> None:
-    """On one site the colour is the depth; the page with most links to it is the largest; no two lie on each other."""
-    graph = networkx.read_gexf(export(handbook, tmp_path / "graph.gexf"))
-    nodes = [data for _, data in graph.nodes(data=True)]
-    colours = {data["depth"]: tuple(data["viz"]["color"].values()) for data in nodes}
+def test_colours_and_sizes_tell_something(manuals: Path, tmp_path: Path) -> None:
+    """The colour is the site, on one site the depth; the largest has most links to it; no two lie on each other."""
+    nodes = nodes_of(export(manuals, tmp_path / "graph.gexf"))
+    assert len(coloured_by(nodes, "site")) == 2
+    one = max(data["site"] for data in nodes)
+    single = nodes_of(export(manuals, tmp_path / "single.gexf", "--where", f"site = '{one}'"))
+    assert len(coloured_by(single, "depth")) >= 3
+    for some in (nodes, single):
+        assert max(some, key=lambda data: data["in_degree"])["viz"]["size"] == max(data["viz"]["size"] for data in some)
+        assert len({tuple(data["viz"]["position"].values()) for data in some}) == len(some)
+
+
+def nodes_of(path: Path) -> list[dict[str, Any]]:
+    return [data for _, data in networkx.read_gexf(path).nodes(data=True)]
+
+
+def coloured_by(nodes: list[dict[str, Any]], field: str) -> dict[object, tuple[object, ...]]:
+    """The colour of each value of a field: one for each, and no two the same."""
+    colours = {data[field]: tuple(data["viz"]["color"].values()) for data in nodes}
+    assert all(colours[data[field]] == tuple(data["viz"]["color"].values()) for data in nodes)
     assert len(set(colours.values())) == len(colours)
-    assert all(colours[data["depth"]] == tuple(data["viz"]["color"].values()) for data in nodes)
-    assert max(nodes, key=lambda data: data["in_degree"])["viz"]["size"] == max(data["viz"]["size"] for data in nodes)
-    assert len({tuple(data["viz"]["position"].values()) for data in nodes}) == len(nodes)
+    return colours
