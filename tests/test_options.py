@@ -14,6 +14,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from web import Authority
 
 from weft import cli
 from weft.errors import SpecError
@@ -89,10 +90,12 @@ def test_every_default_reads_back_from_what_is_written() -> None:
     )
 
 
-def test_examples_are_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_are_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, authority: Authority) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("cookies.txt", "ca.pem", "me.pem"):
-        Path(name).write_text("")
+    Path("cookies.txt").write_text("")
+    Path("ca.pem").write_bytes(authority.certificate.read_bytes())
+    own = authority.issue("me.test", ["me.test"])
+    Path("me.pem").write_bytes(own.certificate.read_bytes() + own.key.read_bytes())
     Path("proxy.txt").write_text("http://proxy.example:3128\n")
     Path("passwords.txt").write_text("me:secret@example.org\n")
     for option in OPTIONS:
@@ -243,6 +246,26 @@ def test_wrong_values_are_one_clear_sentence(words: str, part: str) -> None:
     assert part in message and "\n" not in message and len(message) < 400
 
 
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\0", b"-----BEGIN CERTIFICATE-----\nabc\n"])
+def test_files_that_are_something_else(tmp_path: Path, content: bytes) -> None:
+    """Issue section 10: said before anything is asked, and not by each page on its own."""
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    assert f"no certificate in {path}" in failure(SEED, "--ca", str(path))
+    assert f"no certificate with its key in {path}" in failure(SEED, "--cert", str(path))
+    if b"\xff" in content:
+        assert "not UTF-8 text" in failure(SEED, "--cookies", str(path))
+
+
+def test_a_locked_key_is_told(tmp_path: Path, authority: Authority) -> None:
+    own = authority.issue("locked.test", ["locked.test"])
+    words = ["openssl", "pkey", "-in", str(own.key), "-aes256", "-passout", "pass:word"]
+    locked = subprocess.run(words, capture_output=True, check=True, timeout=60).stdout
+    path = tmp_path / "me.pem"
+    path.write_bytes(own.certificate.read_bytes() + locked)
+    assert "a password locks the key" in failure(SEED, "--cert", str(path))
+
+
 def test_no_seed() -> None:
     assert "no seed" in failure("--max-pages", "3")
 
@@ -355,10 +378,11 @@ def test_a_file_that_is_no_toml(tmp_path: Path, content: bytes) -> None:
 
 
 def test_files_in_a_file_are_relative_to_it(tmp_path: Path) -> None:
-    (tmp_path / "ca.pem").write_text("")
+    (tmp_path / "jar.txt").write_text("")
     (tmp_path / "list.txt").write_text(SEED)
-    spec = from_file(tmp_path / "a.toml", 'seeds = ["list.txt", "example.org"]\nca = "ca.pem"\n')
-    assert spec.network.ca == str(tmp_path / "ca.pem") and spec.seeds == (str(tmp_path / "list.txt"), "example.org")
+    spec = from_file(tmp_path / "a.toml", 'seeds = ["list.txt", "example.org"]\ncookies = "jar.txt"\n')
+    assert spec.network.cookies == str(tmp_path / "jar.txt")
+    assert spec.seeds == (str(tmp_path / "list.txt"), "example.org")
 
 
 def some_values() -> st.SearchStrategy[CrawlSpec]:

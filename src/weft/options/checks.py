@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
 from weft.lazy import regex
 
@@ -177,3 +178,34 @@ def shown(raw: object) -> str:
     """The value as a person wrote it, quoted, not too long."""
     quoted = repr(raw) if isinstance(raw, str) else str(raw)
     return quoted if len(quoted) <= 100 else f"{quoted[:97]}..."
+
+
+def certificates(path: Path) -> None:
+    """Raises ValueError where a file holds no certificates to trust."""
+    import ssl
+
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
+    except ssl.SSLError:
+        raise ValueError(f"there is no certificate in {path}: it has to be PEM") from None
+
+
+def certificate_with_key(path: Path) -> None:
+    """Raises ValueError where a file is no certificate with its key, or where a password locks the key."""
+    import ssl
+
+    def locked() -> str:
+        raise ValueError(f"a password locks the key in {path}; weft cannot ask for it")
+
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(path, password=locked)
+    except ssl.SSLError:
+        raise ValueError(f"there is no certificate with its key in {path}: both have to be PEM, in one file") from None
+
+
+def text_file(path: Path) -> None:
+    """Raises ValueError where a file is no text."""
+    try:
+        path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not UTF-8 text") from None

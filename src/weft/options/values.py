@@ -237,8 +237,8 @@ def text(metavar: str, check: Callable[[str], str] | None = None, accepts: str =
     return Kind(accepts, metavar, read, _empty_for_none)
 
 
-def file(metavar: str = "FILE") -> Kind:
-    """The absolute path of a file that can be read; the empty text means not set."""
+def file(check: Callable[[Path], None] | None = None) -> Kind:
+    """The absolute path of a file that can be read; the empty text means not set. ``check`` looks into it."""
     accepts = "the name of a file that can be read"
 
     def read(raw: object, context: Context) -> Value:
@@ -251,9 +251,11 @@ def file(metavar: str = "FILE") -> Kind:
                 raise ValueError(f"{'a folder' if path.is_dir() else 'no such file'}: {path}")
             if not os.access(path, os.R_OK):
                 raise ValueError(f"not allowed to read {path}")
+            if check is not None:
+                check(path)
         return str(path)
 
-    return Kind(accepts, metavar, read, _empty_for_none)
+    return Kind(accepts, "FILE", read, _empty_for_none)
 
 
 def place(word: str = "") -> Kind:

@@ -33,7 +33,7 @@ def network_options() -> list[Option]:
         Option(
             "cookies",
             "network.cookies",
-            file(),
+            file(checks.text_file),
             NETWORK,
             "begin with the cookies of a Netscape cookie file",
             "cookies.txt",
@@ -50,7 +50,7 @@ def network_options() -> list[Option]:
         Option(
             "ca",
             "network.ca",
-            file(),
+            file(checks.certificates),
             NETWORK,
             "trust the certificates of this PEM file instead of the usual ones",
             "ca.pem",
@@ -59,7 +59,7 @@ def network_options() -> list[Option]:
         Option(
             "cert",
             "network.cert",
-            file(),
+            file(checks.certificate_with_key),
             NETWORK,
             "a client certificate with its key (PEM)",
             "me.pem",
