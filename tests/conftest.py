@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -265,6 +266,17 @@ class Weft:
         self._running.append(process)
         return process
 
+    def on_a_terminal(self, *arguments: str | Path) -> tuple[int, str]:
+        """The exit code of a command, and all that a terminal got from it."""
+        ours, theirs = pty.openpty()
+        process = self.start(*arguments, stdout=theirs, stderr=theirs)
+        os.close(theirs)
+        shown = b""
+        while piece := _read_terminal(ours):
+            shown += piece
+        os.close(ours)
+        return process.wait(300), shown.decode(errors="replace")
+
     def kill(self, process: subprocess.Popen[bytes]) -> None:
         """SIGKILL for the process and all it started."""
         try:
@@ -280,6 +292,13 @@ class Weft:
             for pipe in (process.stdin, process.stdout, process.stderr):
                 if pipe is not None:
                     pipe.close()
+
+
+def _read_terminal(handle: int) -> bytes:
+    try:
+        return os.read(handle, 65_536)
+    except OSError:  # the other side is closed
+        return b""
 
 
 def _tail(text: bytes) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import pty
 import shutil
 import sqlite3
 from pathlib import Path
@@ -294,35 +292,17 @@ def test_show_without_an_archive(bare: Stored) -> None:
     assert call("show", bare.folder, bare.url + "/a", "--headers").out.startswith(b"HTTP/1.1 200")
 
 
-def on_a_terminal(weft: Weft, *arguments: str | Path) -> tuple[int, str]:
-    """The exit code and what a terminal got."""
-    ours, theirs = pty.openpty()
-    process = weft.start(*arguments, stdout=theirs, stderr=theirs)
-    os.close(theirs)
-    seen = b""
-    while True:
-        try:
-            data = os.read(ours, 65_536)
-        except OSError:  # the other side is closed
-            break
-        if not data:
-            break
-        seen += data
-    os.close(ours)
-    return process.wait(30), seen.decode(errors="replace")
-
-
 def test_a_terminal_gets_no_binary_and_no_control_characters(weft: Weft, crawled: Stored) -> None:
     """Promise 9, on a real terminal."""
-    code, seen = on_a_terminal(weft, "show", crawled.folder, crawled.url + "/bin", "--body")
+    code, seen = weft.on_a_terminal("show", crawled.folder, crawled.url + "/bin", "--body")
     assert code == 1
     assert "is no text" in seen
-    code, seen = on_a_terminal(weft, "show", crawled.folder, crawled.url + "/evil", "--body")
+    code, seen = weft.on_a_terminal("show", crawled.folder, crawled.url + "/evil", "--body")
     assert code == 0
     assert "evil" in seen
     assert "\x1b[31m" not in seen
     assert "\u202e" not in seen
-    code, seen = on_a_terminal(weft, "pages", crawled.folder)
+    code, seen = weft.on_a_terminal("pages", crawled.folder)
     assert seen.split()[0].endswith("state")
     assert "\x1b[31m" not in seen
 

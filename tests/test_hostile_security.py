@@ -7,8 +7,6 @@ import csv
 import gzip
 import io
 import json
-import os
-import pty
 import re
 import time
 from collections.abc import Callable
@@ -270,9 +268,9 @@ def test_terminal_is_safe(site: Site, weft: Weft) -> None:
         outputs += [shown.stdout, shown.stderr]
     for what in ("--headers", "--text", "--body"):
         for url in (start, site.at("/etc/passwd", "evil.test")):
-            outputs.append(_on_a_terminal(weft, "show", "out", url, what))
-    outputs.append(_on_a_terminal(weft, "pages", "out", "--all"))
-    outputs.append(_on_a_terminal(weft, "links", "out"))
+            outputs.append(_shown(weft, "show", "out", url, what))
+    outputs.append(_shown(weft, "pages", "out", "--all"))
+    outputs.append(_shown(weft, "links", "out"))
     for output in outputs:
         assert not CONTROL.search(output.replace("\r\n", "\n")), repr(output[:3_000])
         assert "fake line\n" not in output.replace("… fake line", ""), output
@@ -281,23 +279,9 @@ def test_terminal_is_safe(site: Site, weft: Weft) -> None:
         assert not CONTROL.search(log)
 
 
-def _on_a_terminal(weft: Weft, *words: str) -> str:
+def _shown(weft: Weft, *words: str) -> str:
     """What a command shows on a terminal, without the colours that are its own."""
-    ours, theirs = pty.openpty()
-    process = weft.start(*words, stdout=theirs, stderr=theirs)
-    os.close(theirs)
-    content = b""
-    while True:
-        try:
-            piece = os.read(ours, 65_536)
-        except OSError:  # the other end is closed
-            break
-        if not piece:
-            break
-        content += piece
-    os.close(ours)
-    process.wait(120)
-    return re.sub(r"\x1b\[[0-9;]*m", "", content.decode(errors="replace"))
+    return re.sub(r"\x1b\[[0-9;]*m", "", weft.on_a_terminal(*words)[1])
 
 
 def test_exports_are_safe(site: Site, weft: Weft) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from base64 import b64decode
-from functools import cache
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ops_robots import OPS, path_of
+from vectors import vectors
 
 from weft.fetch.robots import (
     ALLOW_ALL,
@@ -26,19 +24,10 @@ from weft.fetch.robots import (
     product_token,
 )
 
-VECTORS = Path(__file__).parents[2] / "shared" / "vectors"
 DIFFERENT = {
     "robots/other/00129": "401: legacy; RFC 9309, section 2.3.1.3 allows all on any 4xx, and newer cases ask for that",
     "robots/other/00130": "403: the same",
 }
-
-
-@cache
-def vectors(name: str) -> list[dict[str, object]]:
-    path = VECTORS / name
-    if not path.exists():
-        pytest.skip(f"the public vectors are not here: {path}")
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def answer(case: dict[str, object]) -> object:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import gzip
-import json
 import zlib
 from base64 import b64decode
-from functools import cache
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ops_robots import OPS as ROBOTS_OPS
 from ops_sitemap import OPS as SITEMAP_OPS
+from vectors import vectors
 
 from weft.fetch.sitemaps import (
     MAX_TEXT_B,
@@ -27,20 +25,11 @@ from weft.fetch.sitemaps import (
 )
 from weft.fetch.sitemaps.found import MAX_TAGS, WINDOW_B
 
-VECTORS = Path(__file__).parents[2] / "shared" / "vectors"
 DIFFERENT = {
     "sitemap/parse/00072": "the suite's own filter replaced <loc> by the German alternate; the document says otherwise",
 }
 URL = "http://a.example/maps/sitemap.xml"
 NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
-
-
-@cache
-def vectors(name: str) -> list[dict[str, object]]:
-    path = VECTORS / name
-    if not path.exists():
-        pytest.skip(f"the public vectors are not here: {path}")
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.mark.parametrize("name", ["sitemap_parse.jsonl", "sitemap_other.jsonl"])

@@ -1,0 +1,20 @@
+"""The public test vectors, where they lie beside this repository."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+VECTORS = Path(__file__).resolve().parents[2] / "shared" / "vectors"
+
+
+@cache
+def vectors(name: str) -> list[dict[str, object]]:
+    """The cases of one file; without it the test is skipped."""
+    path = VECTORS / name
+    if not path.exists():
+        pytest.skip(f"the public vectors are not here: {path}")
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
