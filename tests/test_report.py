@@ -253,6 +253,21 @@ def test_large_crawl_is_drawn_in_part(tmp_path: Path) -> None:
     assert f"{MOST_PAGES:,} of {MOST_PAGES + 700:,} pages are drawn, of 7 sites" in parsed.words
 
 
+def test_many_sites_fill_the_map_and_the_table_of_domains(tmp_path: Path) -> None:
+    """G9: where there are more sites than can be drawn, all the room is for those that are, with all their links."""
+    sites, pages = 180, 5_400
+    crawl = made_crawl.make(tmp_path / "wide", pages, sites=sites, links=10)
+    run = call("stats", crawl, "--json", "--html", tmp_path / "r.html")
+    data = json.loads(Elements((tmp_path / "r.html").read_text()).raw["script"][0])
+    assert len(data["sites"]) == 150 and len(data["x"]) == 150 * pages // sites
+    largest = json.loads(run.stdout)
+    names = [site["site"] for site in largest["sites"][:36]]
+    told = {(link["source"], link["target"]): link["known"] for link in largest["domains"]["links"]}
+    links = [json.loads(line) for line in call("links", crawl, "--from", f"http://{names[0]}/").stdout.splitlines()]
+    assert largest["domains"]["pairs"] > 2 * len(told), "not all pairs are told"
+    assert links and all((names[0], name) in told for name in {row["target"].split("/")[2] for row in links} & {*names})
+
+
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 40)), min_size=1, max_size=200))
 def test_pages_of_a_disc_lie_apart_and_inside(rows: list[tuple[int, int]]) -> None:
     spots = [Spot(number + 1, 1, depth, min(parent, number)) for number, (depth, parent) in enumerate(rows)]

@@ -453,6 +453,14 @@ def test_pairs_are_the_same_in_memory_and_on_disk(rows: list[tuple[int, int, int
         wanted = [Pair(*pair, visited[pair], number) for pair, number in known.items()]
         assert pairs.largest(1_000) == sorted(wanted, key=lambda pair: (-pair.known, pair.source, pair.target))
         assert len(pairs) == len(known)
+        assert sorted(pairs.among({1, 2, 7})) == sorted(
+            pair for pair in wanted if {pair.source, pair.target} <= {1, 2, 7}
+        )
+        strength: Counter[int] = Counter()
+        for pair in wanted:
+            if pair.source != pair.target:
+                strength.update({pair.source: pair.known, pair.target: pair.known})
+        assert pairs.strongest(3) == sorted(strength, key=lambda site: (-strength[site], site))[:3]
 
 
 @pytest.mark.parametrize(

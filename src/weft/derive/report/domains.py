@@ -10,7 +10,7 @@ from weft.derive.report.charts import short
 from weft.derive.report.markup import Html, tag, text
 from weft.derive.stats.model import DomainLink
 
-_SHOWN = 36
+SHOWN = 36
 _ROWS = 40
 _COLUMNS = 40
 _SIZE = 900
@@ -29,7 +29,7 @@ def weights_of(links: Iterable[DomainLink], *, visited: bool) -> dict[tuple[str,
     return {pair: number for pair, number in numbers.items() if number}
 
 
-def shown_domains(weights: Weights, first: Iterable[str], most: int = _SHOWN) -> list[str]:
+def shown_domains(weights: Weights, first: Sequence[str], most: int = SHOWN) -> list[str]:
     """The domains worth showing: those named first, then those with the most links from and to others."""
     strength: defaultdict[str, int] = defaultdict(int)
     for (source, target), number in weights.items():

@@ -214,7 +214,8 @@ def _domains(statistics: Statistics, sites: Sequence[Numbers], drawn: MapData) -
     figures = []
     for name, only_visited, words in (("seen", True, "what was visited"), ("all", False, "all that is known")):
         weights = domains.weights_of(found.links, visited=only_visited)
-        names = domains.shown_domains(weights, first)
+        # of all that is known, half the room is for what was never visited, or has the most links
+        names = domains.shown_domains(weights, first if only_visited else first[: domains.SHOWN // 2])
         figures.append(
             tag("div", tag("h3", f"Links to {words}"),
                 tag("div", domains.picture(weights, names, visited, starts), class_="scroll"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -55,7 +55,7 @@ class MapData(msgspec.Struct, frozen=True):
 
 def map_of(statistics: Statistics) -> MapData:
     """The pages nearest to the start, and of those at the same depth the most linked."""
-    spots = _of_largest_sites(_chosen(statistics))
+    spots = _chosen(statistics)
     index = {spot.page: number for number, spot in enumerate(spots)}
     by_site: defaultdict[int, list[Spot]] = defaultdict(list)
     for spot in spots:
@@ -83,16 +83,11 @@ def map_of(statistics: Statistics) -> MapData:
 
 
 def _chosen(statistics: Statistics) -> list[Spot]:
-    """The pages to draw, those found first in front."""
-    in_links = statistics.known.in_links
-    best = heapq.nsmallest(MOST_PAGES, _tried(statistics), key=lambda row: (row[2], -in_links[row[0]], row[0]))
+    """The pages to draw, those found first in front, of the sites with the most: a picture holds only so many discs."""
+    in_links, sites = statistics.known.in_links, frozenset(statistics.site_ids[:_MOST_SITES])
+    drawn = (row for row in _tried(statistics) if row[1] in sites)
+    best = heapq.nsmallest(MOST_PAGES, drawn, key=lambda row: (row[2], -in_links[row[0]], row[0]))
     return [Spot(*row) for row in best]
-
-
-def _of_largest_sites(spots: Sequence[Spot]) -> list[Spot]:
-    """The pages of the sites that have the most of them: a picture holds only so many discs."""
-    sites = {site for site, _ in Counter(spot.site for spot in spots).most_common(_MOST_SITES)}
-    return [spot for spot in spots if spot.site in sites]
 
 
 def _tried(statistics: Statistics) -> Iterator[tuple[Any, ...]]:
@@ -185,12 +180,20 @@ def _free_place(
 ) -> tuple[float, float, float]:
     """Where a disc fits, looking from a distance outwards, and the distance at which it was found."""
     step = max(radius * 0.35, 4.0)
+    in_the_way = placed[0]
     while True:
         turns = max(12, int(2 * math.pi * distance / step))
         for number in range(turns):
             turn = 2 * math.pi * number / turns
             x, y = distance * math.cos(turn), distance * math.sin(turn) * 0.72  # wider than high, as screens are
-            if all((x - px) ** 2 + (y - py) ** 2 >= (radius + pr) ** 2 for px, py, pr in placed):
+            px, py, pr = in_the_way
+            if (x - px) ** 2 + (y - py) ** 2 < (radius + pr) ** 2:  # most often still the one of the last look
+                continue
+            for px, py, pr in placed:
+                if (x - px) ** 2 + (y - py) ** 2 < (radius + pr) ** 2:
+                    in_the_way = px, py, pr
+                    break
+            else:
                 return x, y, distance
         distance += step
 

@@ -29,6 +29,7 @@ from weft.url import domain_of
 _BROKEN_SHOWN = 2_000
 _NOTED = 20
 _PAIRS_SHOWN = 5_000
+_DOMAINS_DRAWN = 40  # the largest sites, and those with most links: between these all pairs are told
 _SITE_TABLES = (
     "sum", "state", "status", "type", "depth", "html_depth", "language", "error", "refused", "image", "document",
     "kind",
@@ -182,9 +183,11 @@ class Statistics:
     # ---- domains ---------------------------------------------------------------------------------------------
 
     def _domains(self) -> Domains:
+        drawn = {*self.site_ids[:_DOMAINS_DRAWN], *self.pairs.strongest(_DOMAINS_DRAWN)}
+        pairs = dict.fromkeys([*self.pairs.largest(_PAIRS_SHOWN), *self.pairs.among(drawn)])
         links = [
             DomainLink(self._site_name(pair.source), self._site_name(pair.target), pair.visited, pair.known)
-            for pair in self.pairs.largest(_PAIRS_SHOWN)
+            for pair in sorted(pairs, key=lambda pair: (-pair.known, pair.source, pair.target))
         ]
         registrable = set()
         known = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from types import TracebackType
 from typing import NamedTuple
 
@@ -171,6 +171,32 @@ class Pairs:
             return heapq.nsmallest(most, pairs, key=lambda pair: (-pair.known, pair.source, pair.target))
         query = "SELECT source, target, visited, known FROM whole ORDER BY known DESC, source, target LIMIT ?"
         return [Pair(*row) for row in db.execute(query, (most,))]
+
+    def strongest(self, most: int) -> list[int]:
+        """The sites with the most links from and to others, at most so many, the strongest first."""
+        strength: defaultdict[int, int] = defaultdict(int)
+        db = self._summed()
+        if db is None:
+            for pair in (_pair(key, number) for key, number in self._counts.items()):
+                if pair.source != pair.target:
+                    strength[pair.source] += pair.known
+                    strength[pair.target] += pair.known
+        else:
+            for end in ("source", "target"):
+                query = f"SELECT {end}, sum(known) FROM whole WHERE source <> target GROUP BY {end}"
+                for site, number in db.execute(query):
+                    strength[site] += number
+        return heapq.nsmallest(most, strength, key=lambda site: (-strength[site], site))
+
+    def among(self, sites: Collection[int]) -> list[Pair]:
+        """The pairs between these sites."""
+        db = self._summed()
+        if db is None:
+            pairs = (_pair(key, number) for key, number in self._counts.items())
+            return [pair for pair in pairs if pair.source in sites and pair.target in sites]
+        query = "SELECT source, target, visited, known FROM whole WHERE source = ?"
+        rows = (Pair(*row) for source in sites for row in db.execute(query, (source,)))
+        return [pair for pair in rows if pair.target in sites]
 
     def __len__(self) -> int:
         db = self._summed()
