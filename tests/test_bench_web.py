@@ -59,7 +59,7 @@ def get(
     site: Site, path: str, *, host: str | None = None, method: str = "GET", **headers: str
 ) -> tuple[int, bytes, dict[str, str]]:
     """Status, body and headers by a client we did not write."""
-    line = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
+    line = http.client.HTTPConnection("127.0.0.1", site.port, timeout=300)
     try:
         line.request(method, path, headers={"Host": host or f"127.0.0.1:{site.port}", **headers})
         answer = line.getresponse()
@@ -88,7 +88,7 @@ def test_pages_links_redirects_files_and_robots(site: Site) -> None:
 def test_keep_alive_serves_many_requests_on_one_line(site: Site) -> None:
     for name in "abc":
         site.page(f"/{name}")
-    line = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
+    line = http.client.HTTPConnection("127.0.0.1", site.port, timeout=300)
     for name in "abc":
         line.request("GET", f"/{name}")
         assert f"<title>/{name}</title>".encode() in line.getresponse().read()
@@ -185,7 +185,7 @@ def test_cut_bodies_are_cut_and_long_ones_are_long(site: Site) -> None:
 
 def test_resets_are_resets(site: Site) -> None:
     url = urlsplit(site.misbehave("/x", "reset_mid_body"))
-    with socket.create_connection((url.hostname or "", url.port or 0), timeout=60) as line:
+    with socket.create_connection((url.hostname or "", url.port or 0), timeout=300) as line:
         line.sendall(b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n")
         with pytest.raises(ConnectionResetError):
             while line.recv(65_536):
@@ -233,7 +233,7 @@ def test_a_second_port_for_servers_that_are_bad_from_the_start(site: Site) -> No
     url = site.misbehave("/first", "speaks_first")
     parts = urlsplit(url)
     assert parts.port != site.port
-    with socket.create_connection(("127.0.0.1", parts.port or 0), timeout=60) as line:
+    with socket.create_connection(("127.0.0.1", parts.port or 0), timeout=300) as line:
         assert line.recv(100).startswith(b"HTTP/1.1 200")
     with pytest.raises(ConnectionRefusedError):
         ask(site.misbehave("/r", "refused"))
@@ -258,7 +258,7 @@ def test_tls_sites_are_what_they_say(authority: Authority, tls_site: Callable[[s
     assert site.url == f"https://secure.test:{site.port}"
 
     def fetch(context: ssl.SSLContext) -> bytes:
-        raw = socket.create_connection(("127.0.0.1", site.port), timeout=60)
+        raw = socket.create_connection(("127.0.0.1", site.port), timeout=300)
         with raw, context.wrap_socket(raw, server_hostname="secure.test") as line:
             line.sendall(b"GET / HTTP/1.1\r\nHost: secure.test\r\nConnection: close\r\n\r\n")
             return line.recv(65_536)
@@ -606,7 +606,7 @@ def test_webs_that_cannot_be_are_refused() -> None:
 
 
 def exchange(port: int, *asks: tuple[str, str, str]) -> list[tuple[int, bytes]]:
-    line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    line = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
     answers = []
     for method, host, path in asks:
         line.request(method, path, headers={"Host": host})
@@ -642,7 +642,7 @@ def test_the_invented_web_is_served(process: bool) -> None:
 def test_the_server_stands_pipelining_pieces_and_nonsense(invented: Callable[..., Served]) -> None:
     served = invented(5, 2, 40)
     tag = dict(served.web.answer_at(0, "/").headers)["ETag"]
-    with socket.create_connection(("127.0.0.1", served.port), timeout=60) as line:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=300) as line:
         whole = b"GET / HTTP/1.1\r\nHost: h0.weft.test\r\nIf-None-Match: " + tag.encode() + b"\r\n\r\n"
         for piece in (
             whole[:9],
@@ -656,7 +656,7 @@ def test_the_server_stands_pipelining_pieces_and_nonsense(invented: Callable[...
             received += piece
     assert received.count(b"HTTP/1.1 304") == 2 and received.count(b"HTTP/1.1 200 OK") == 1
     for nonsense in (b"\r\n\r\n", b"POST / HTTP/1.1\r\n\r\n", b"\xff" * 70_000, b"GET x HTTP/1.1\r\n\r\n"):
-        with socket.create_connection(("127.0.0.1", served.port), timeout=60) as line:
+        with socket.create_connection(("127.0.0.1", served.port), timeout=300) as line:
             line.sendall(nonsense)
             with contextlib.suppress(ConnectionResetError):
                 assert line.recv(65_536)[:10] in (b"HTTP/1.1 4", b"")
@@ -716,7 +716,7 @@ def test_leaks_fail(kind: str, tmp_path: Path) -> None:
         "test_it.py",
     ]
     run = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
         env={"PYTHONPATH": f"{TESTS}:{TESTS.parent / 'src'}", "PATH": "/usr/bin:/bin", "LEAK_WAIT_S": "0.2"},
     )  # fmt: skip
     assert run.returncode == 1 and f"left behind: {kind}" in run.stdout, run.stdout + run.stderr

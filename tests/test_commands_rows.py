@@ -252,7 +252,7 @@ def test_a_reader_that_leaves_ends_it_quietly(weft: Weft, crawled: Stored) -> No
     assert process.stdout is not None
     process.stdout.close()
     process.stdout = None
-    _, stderr = process.communicate(timeout=120)
+    _, stderr = process.communicate(timeout=300)
     assert stderr == b""
     assert process.returncode == 0
 

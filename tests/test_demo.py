@@ -41,7 +41,7 @@ def gone_within(mark: str, seconds: float) -> list[str]:
 def test_demo_shows_that_it_works(weft: Weft, tmp_path: Path) -> None:
     """Killed half-way and resumed, it has every page of the answer key; all kinds of refusals and errors are there."""
     mark = uuid.uuid4().hex
-    run = weft("demo", "--json", "-o", "shown", timeout=120, env={"WEFT_TEST_MARK": mark})
+    run = weft("demo", "--json", "-o", "shown", timeout=300, env={"WEFT_TEST_MARK": mark})
     assert run.code == 0, run.stderr
     assert run.stderr == ""
     assert gone_within(mark, 60) == []

@@ -39,7 +39,7 @@ def test_debian_documentation_is_found_exactly(weft: Weft, nginx_folder: Callabl
         timeout=300,
     )
     assert ended.code == 0, ended.stderr
-    pages = [json.loads(line) for line in weft("pages", "docs", timeout=120).stdout.splitlines()]
+    pages = [json.loads(line) for line in weft("pages", "docs", timeout=300).stdout.splitlines()]
     html = Counter(host_of(page["url"]) for page in pages if page["status"] == 200 and page["type"] == "text/html")
     assert html == {host: place.pages for host, place in hosts.items()}
     checked = weft("check", "docs", timeout=300)

@@ -201,7 +201,7 @@ def test_a_disk_that_fills_leaves_no_half_file(stored: Stored, tmp_path: Path) -
     lists = [(command, crawl, "-o", tmp_path / "list.csv") for command in ("pages", "links")]
     for words in (*graphs, *lists):
         ended = subprocess.run(
-            [sys.executable, "-c", limited, *words], env=environment, capture_output=True, timeout=60
+            [sys.executable, "-c", limited, *words], env=environment, capture_output=True, timeout=300
         )
         assert ended.returncode == 1, ended.stderr
         assert b"cannot be written" in ended.stderr and ended.stderr.count(b"\n") == 1, ended.stderr

@@ -103,7 +103,7 @@ def counts(path: Path) -> list[tuple[int, int]]:
         case ".dot":
             if shutil.which("gc") is None:
                 return []
-            said = subprocess.run(["gc", "-n", "-e", path], capture_output=True, check=True, timeout=60)
+            said = subprocess.run(["gc", "-n", "-e", path], capture_output=True, check=True, timeout=300)
             nodes, edges, *_ = said.stdout.split()
             return [(int(nodes), int(edges))]
         case _:

@@ -574,7 +574,7 @@ def test_a_folder_that_is_gone(site: Site, weft: Weft) -> None:
     for place in (weft.folder / "there", "here"):
         run = subprocess.run(
             ["sh", "-c", command, "sh", str(place)],
-            cwd=weft.folder, env=weft.environment, capture_output=True, text=True, timeout=120, check=False,
+            cwd=weft.folder, env=weft.environment, capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
         assert run.returncode in (1, 2) and run.stderr.count("\n") == 1, run
         assert "the folder you are in does not exist any more" in run.stderr, run.stderr

@@ -12,7 +12,7 @@ from weft.demo.server import Served
 
 
 def rows(weft: Weft, *command: str) -> list[dict[str, object]]:
-    ended = weft(*command, timeout=120)
+    ended = weft(*command)
     assert ended.code == 0, ended.stderr
     return [json.loads(line) for line in ended.stdout.splitlines()]
 
@@ -22,7 +22,7 @@ def test_pages_links_and_duplicates_equal_the_key(weft: Weft, invented: Callable
     served = invented(seed=11, hosts=4, pages=400, traps=False)
     ended = weft(
         "crawl", *served.seeds, "-o", "out", "--resolve", served.resolve, "--delay", "0", "--per-host", "8",
-        "--workers", str(workers), "--quiet", timeout=120,
+        "--workers", str(workers), "--quiet",
     )  # fmt: skip
     assert ended.code == 0, ended.stderr
     wanted = served.web.expected()

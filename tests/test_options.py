@@ -260,7 +260,7 @@ def test_files_that_are_something_else(tmp_path: Path, content: bytes) -> None:
 def test_a_locked_key_is_told(tmp_path: Path, authority: Authority) -> None:
     own = authority.issue("locked.test", ["locked.test"])
     words = ["openssl", "pkey", "-in", str(own.key), "-aes256", "-passout", "pass:word"]
-    locked = subprocess.run(words, capture_output=True, check=True, timeout=60).stdout
+    locked = subprocess.run(words, capture_output=True, check=True, timeout=300).stdout
     path = tmp_path / "me.pem"
     path.write_bytes(own.certificate.read_bytes() + locked)
     assert "a password locks the key" in failure(SEED, "--cert", str(path))

@@ -278,5 +278,5 @@ def test_a_worker_has_no_thread_and_nothing_of_the_crawl(weft: Weft) -> None:
         "print(*[name for name in sys.modules if name.startswith(('weft.frontier', 'weft.judge', 'pycares', 'rich'))])"
     )
     words = [sys.executable, "-c", program]
-    done = subprocess.run(words, env=weft.environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(words, env=weft.environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0 and done.stdout.split() == [], done.stdout + done.stderr

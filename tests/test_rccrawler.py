@@ -296,7 +296,7 @@ def test_the_stop_file_stops_it_and_it_goes_on_later(site: Site, weft: Weft, run
     process = weft.start(*words, cwd=place)
     wait_until(lambda: len(site.requests) > 5, "a first request")
     stop.touch()
-    _, stderr = process.communicate(timeout=120)
+    _, stderr = process.communicate(timeout=300)
     assert process.returncode == 3 and b"stop.txt is there" in stderr, stderr
     first = judge_partial(site, place)
     process = weft.start("resume", "one.test", cwd=place)

@@ -36,7 +36,7 @@ def fresh_clone(folder: Path) -> Path:
 def run(*words: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     clean = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "XDG_CACHE_HOME")}
     return subprocess.run(
-        [str(word) for word in words], cwd=cwd, env=clean | environment, capture_output=True, text=True, timeout=120
+        [str(word) for word in words], cwd=cwd, env=clean | environment, capture_output=True, text=True, timeout=300
     )
 
 
@@ -126,7 +126,7 @@ def test_two_users_at_once(tmp_path: Path, quick_path: str) -> None:
         for _ in range(4)
     ]
     for process in crowd:
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=300)
         assert process.returncode == 0 and out.startswith("weft "), err
     assert len(environments(clone / ".env")) == 1  # and nothing half built beside it
 

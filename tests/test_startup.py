@@ -36,7 +36,7 @@ def loaded_after(words: list[str]) -> set[str]:
     done = subprocess.run(
         [sys.executable, "-P", "-c", program],
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=True,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=True,
     )  # fmt: skip
     code, *modules = done.stdout.splitlines()[-1].split()
     assert code == "0", done.stderr

@@ -31,7 +31,7 @@ def make_certificates(folder: Path, hosts: list[str]) -> None:
     curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", DAYS]
 
     def openssl(*words: str) -> None:
-        subprocess.run(["openssl", "req", "-x509", *words], cwd=folder, check=True, capture_output=True, timeout=60)
+        subprocess.run(["openssl", "req", "-x509", *words], cwd=folder, check=True, capture_output=True, timeout=300)
 
     def certify(host: str) -> None:
         names = ["-addext", f"subjectAltName=DNS:{host}", "-addext", "basicConstraints=CA:FALSE"]
@@ -67,7 +67,7 @@ class TlsHosts:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._process.terminate()
-        said, _ = self._process.communicate(timeout=30)
+        said, _ = self._process.communicate(timeout=300)
         self.counts = json.loads(said)
 
 

@@ -128,4 +128,4 @@ class Authority:
         return Tls(certificate, key)
 
     def _openssl(self, *arguments: str) -> None:
-        subprocess.run(["openssl", *arguments], cwd=self.folder, check=True, capture_output=True, timeout=30)
+        subprocess.run(["openssl", *arguments], cwd=self.folder, check=True, capture_output=True, timeout=300)
