@@ -138,6 +138,27 @@ def test_limits_hold_across_processes(site: Site, weft: Weft) -> None:
     assert (status.pages, status.stop_reason) == (40, "max-pages")
 
 
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_pages_of_each_site_are_bounded(site: Site, weft: Weft, processes: str) -> None:
+    """Promise 6: --max-pages-per-site is never passed, however fast the answers come; failures do not count."""
+    hosts = ("one.test", "two.test")
+    for host in hosts:
+        site.page("/", links=[path for number in range(40) for path in (f"/lost{number}", f"/p{number}")], host=host)
+    for number in range(40):
+        site.page(f"/p{number}", links=[f"/more{number}"])
+    words = ["--resolve", "*.test=127.0.0.1", "--delay", "0", "--per-host", "4", "--processes", processes]
+    words += ["--sitemaps", "no", "--quiet"]
+    seeds = [site.at("/", host) for host in hosts]
+    assert weft("crawl", *seeds, "-o", "out", *words, "--max-pages-per-site", "7").code == 0
+    for most in (7, 9):
+        with StoredCrawl(weft.folder / "out") as stored:
+            answered = [page.url for page in stored.pages() if page.status == 200]
+            refused = {page.reason for page in stored.pages(everything=True) if page.state is None}
+        assert [len([url for url in answered if host in url]) for host in hosts] == [most, most]
+        assert refused == {"SITE_PAGES"}
+        assert weft("resume", "out", "--max-pages-per-site", "9", "--quiet").code == 0
+
+
 def test_a_delay_holds_across_processes(site: Site, weft: Weft) -> None:
     """Promise 2: start to start, also where several requests of a site may run at once."""
     names = [f"/p{number}" for number in range(8)]

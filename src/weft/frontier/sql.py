@@ -8,7 +8,7 @@ Depth is the least distance known: when it falls after the page was fetched, its
 from __future__ import annotations
 
 import sqlite3
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 
 import msgspec
@@ -88,6 +88,7 @@ class SqlFrontier:
         self._cut_sites: dict[int, str] = {}
         self._cut_wholly: list[int] = []
         self._next_retry_ms: int | None = None
+        self._unsettled_pages: Counter[int] = Counter()  # by site: answered 2xx since the last tick
         self._errand_ips: dict[tuple[Purpose, str], str] = {}
         self._refusals_left = 0
         self._settled: list[int] = []
@@ -347,8 +348,9 @@ class SqlFrontier:
     def _over_budget(self, site: Site) -> bool:
         """Whether the site has had its pages or its time; what waits there is then set aside at the next tick."""
         reason = None
-        if self._page_limit is not None and site.pages + site.running + site.ahead >= self._page_limit:
-            if site.pages < self._page_limit:
+        pages = site.pages + self._unsettled_pages[site.id]
+        if self._page_limit is not None and pages + site.running + site.ahead >= self._page_limit:
+            if pages < self._page_limit:
                 return True  # what is under way may still fail: wait for it
             reason = Reason.SITE_PAGES
         used_s = (self._clock.epoch_ms() - site.first_ms) / 1000 if site.first_ms else 0.0
@@ -468,7 +470,12 @@ class SqlFrontier:
         self.schedule.changed.add(site)
 
     def answered(self, lease: Lease, answer_s: float, status: int | None) -> None:
-        """How long an answer took (None: there was none) sets the pace of its site, where the user wants that."""
+        """How long an answer took (None: there was none) sets the pace of its site, where the user wants that.
+
+        A page that was answered well counts for --max-pages-per-site at once, before its tick.
+        """
+        if lease.purpose is Purpose.PAGE and status is not None and 200 <= status < 300:
+            self._unsettled_pages[lease.site] += 1
         if self._auto_pace:
             site = self.schedule.sites[lease.site]
             site.pace_s = next_pace_s(
@@ -500,6 +507,7 @@ class SqlFrontier:
     def settle(self, batch: Iterable[Settled]) -> None:
         """Writes how leases ended. The hands stay until ``flush``, so that depths can still fall."""
         now_ms = self._clock.epoch_ms()
+        self._unsettled_pages.clear()  # a tick takes all that was answered
         for done in batch:
             lease = done.lease
             hand = self.hands[lease.page]
