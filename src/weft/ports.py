@@ -128,6 +128,9 @@ class Crew(Protocol):
     def start_ahead(self, place: int, lease: Lease, addresses: Sequence[str]) -> None:
         """Begins a request as soon as one of the same site ends there, whose ``heir`` it then is."""
 
+    def feed(self, take_ahead: Callable[[], None]) -> None:
+        """In the midst of a tick: hears those who ask elsewhere, has leases taken ahead for them, and sends these."""
+
     def fail(self, lease: Lease, failure: Failure) -> None:
         """Ends a lease that could not even be started; it comes back like the others."""
 

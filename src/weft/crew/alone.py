@@ -56,6 +56,9 @@ class Alone:
     def start_ahead(self, place: int, lease: Lease, addresses: Sequence[str]) -> None:
         raise NotImplementedError("nothing is taken ahead where the next lease is at hand")
 
+    def feed(self, take_ahead: Callable[[], None]) -> None:
+        return
+
     def brought_back(self) -> list[tuple[Lease, bool]]:
         return []
 

@@ -68,6 +68,10 @@ class Growing:
     def room_ahead(self, untaken: int) -> Iterable[tuple[int, int, int]]:
         return self._team.room_ahead(untaken) if self._team is not None else ()
 
+    def feed(self, take_ahead: Callable[[], None]) -> None:
+        if self._team is not None and self._team.is_open:
+            self._team.feed(take_ahead)
+
     def start_ahead(self, place: int, lease: Lease, addresses: Sequence[str]) -> None:
         assert self._team is not None
         self._team.start_ahead(place, lease, addresses)

@@ -99,7 +99,7 @@ class Line(Generic[Message]):
         self.on_closed: Callable[[], None] | None = None
         self.on_sent: Callable[[], None] | None = None
         end.setblocking(False)
-        self._loop.add_reader(end.fileno(), self._read)
+        self._loop.add_reader(end.fileno(), self.read)
 
     def send(self, message: object) -> None:
         """Sends a message, now or as soon as the other side reads. Raises where the message cannot be written down."""
@@ -143,7 +143,8 @@ class Line(Generic[Message]):
         if self.on_sent is not None:
             self.on_sent()
 
-    def _read(self) -> None:
+    def read(self) -> None:
+        """Hears what has come, if anything has."""
         if self._in_b == len(self._in):
             self._in += bytes(len(self._in))
         try:

@@ -152,6 +152,13 @@ class Team:
         member.wait(job)
         self._give(member, job)
 
+    def feed(self, take_ahead: Callable[[], None]) -> None:
+        for member in list(self._members):
+            if member.line is not None:
+                member.line.read()
+        take_ahead()
+        self._send()
+
     def fail(self, lease: Lease, failure: Failure) -> None:
         self._finished.append((conclude_failure(lease, failure, self._spec.limits), {}))
 
