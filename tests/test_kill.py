@@ -54,6 +54,22 @@ def test_the_same_with_any_number_of_workers(invented: Callable[..., Served], we
     assert differences(results[0], results[2]) == []
 
 
+@pytest.mark.parametrize(
+    ("order", "asked"),
+    [("bfs", "/ /1 /2 /11 /12 /21 /22 /111"), ("dfs", "/ /1 /11 /111 /12 /2 /21 /22")],
+    ids=["bfs", "dfs"],
+)
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_one_at_a_time_the_order_is_exact(site: Site, weft: Weft, order: str, asked: str, processes: str) -> None:
+    """DESIGN section 2: with --workers 1 a tick is a page; the next is chosen when the links of the last are known."""
+    for path in asked.split():
+        name = path.strip("/")
+        site.page(path, links=[found for found in asked.split() if found[1:-1] == name and found != "/"])
+    words = ["--order", order, "--workers", "1", "--processes", processes, "--delay", "0", "--sitemaps", "no"]
+    assert weft("crawl", site.url, "-o", "out", *words).code == 0
+    assert site.paths()[1:] == asked.split()
+
+
 def test_depth_is_of_links_that_are_followed(site: Site, weft: Weft) -> None:
     """R2: a nofollow link makes its target no nearer, not even one that spells it anew."""
     site.page("/", links=["/a", "/late"])

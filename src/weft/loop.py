@@ -137,7 +137,8 @@ class Crawl:
             self._absorb(done)
             concluded += 1
         taken = 0
-        if self._stop is None:
+        one_by_one = self.parts.spec.politeness.workers == 1  # the next is chosen when the links of the last are known
+        if self._stop is None and not (one_by_one and self._batch):
             taken = self._take()
             self._take_ahead()
         return bool(concluded or taken)

@@ -51,7 +51,13 @@ def urls_options() -> list[Option]:
             "rules by which two URLs are one page: a full list, or changes with + and -",
             "+sort-query",
         ),
-        Option("drop-query", "urls.drop_query", switch(), URLS, "leave out the query of every link"),
+        Option(
+            "drop-query",
+            "urls.drop_query",
+            switch(),
+            URLS,
+            "URLs that differ only in their query are one page, asked at the first one found",
+        ),
     ]
 
 
