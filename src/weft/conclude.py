@@ -138,7 +138,7 @@ def _parsed(done: Concluded, parsed: Parsed, success: bool) -> None:
     if parsed.problem:
         visit.detail = "; ".join(filter(None, (visit.detail, parsed.problem)))[:1000]
     if success:  # the links of an error page are no links of the site
-        done.links, done.sketch = parsed.links, parsed.sketch
+        done.links = parsed.links
         visit.out_links = len(parsed.links)
 
 

@@ -141,7 +141,7 @@ class Parsed(msgspec.Struct, frozen=True, gc=False):
     links: list[Link] = []
     links_cut: bool = False  # more links than the bound; the first ones are kept
     problem: str = ""  # what the parser gave up on
-    sketch: bytes = b""  # of its text, where near-duplicates are looked for
+    text: str = ""  # as a reader sees it, where it is asked for
 
 
 class Verdict(msgspec.Struct, frozen=True, gc=False):

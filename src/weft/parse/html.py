@@ -8,7 +8,7 @@ runs once for each of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from time import monotonic
 from typing import Final
@@ -80,20 +80,20 @@ def parse_page(
     *,
     agent: str = "weft",
     max_links: int = MAX_LINKS,
-    sketch: Callable[[str], bytes] | None = None,
+    with_text: bool = False,
 ) -> Parsed:
     """What a document says, whatever it is; never raises.
 
     Of what is no HTML only type and headers count. Links come in document order, those of headers first. ``agent`` is
-    the name that robots directives may address; ``sketch`` is given the visible text.
+    the name that robots directives may address; ``with_text``: the visible text is wanted too.
     """
     media = media_type(content_type, body)
     encoding = sniff_encoding(body, charset_of(content_type)) if is_html(media) else charset_of(content_type)
     page = _Page(url, encoding or "utf-8", max_links, agent.lower())
     page.take_headers(x_robots_tag, link_headers, refresh_header)
     if encoding is None or not is_html(media):
-        if sketch is not None and media.startswith("text/"):
-            page.sketch = sketch(plain_text(body, content_type))
+        if with_text and media.startswith("text/"):
+            page.text = plain_text(body, content_type)
         return page.parsed(media, encoding)
     try:
         if encoding.startswith("utf-16"):
@@ -106,8 +106,8 @@ def parse_page(
         page.text_left = len(body) + MAX_ANCHOR
         page.problems.extend(filter(None, [tree.problem]))
         page.take_tree(tree.document)
-        if sketch is not None:
-            page.sketch = sketch(flat_text(tree.document))
+        if with_text:
+            page.text = flat_text(tree.document)
     except Exception as error:  # the border to foreign code: what it cannot take is a fact about the page
         page.problems.append(f"parser failed: {type(error).__name__}: {error}"[:500])
     return page.parsed(media, encoding)
@@ -132,7 +132,7 @@ class _Page:
     anchor: Element | None = None  # the last link of the web, its place, and whether it still has no text
     anchor_at = 0
     is_unnamed = False
-    sketch = b""
+    text = ""
 
     def __init__(self, url: str, encoding: str, max_links: int, agent: str) -> None:
         self.url = url
@@ -161,7 +161,7 @@ class _Page:
             links=self.links,
             links_cut=self.cut,
             problem="; ".join(self.problems),
-            sketch=self.sketch,
+            text=self.text,
         )
 
     def take_headers(self, x_robots_tag: Sequence[str], link_headers: Sequence[str], refresh: str | None) -> None:
