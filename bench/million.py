@@ -104,7 +104,7 @@ def stretches(watch: Watch, first: int, last: int, step: int) -> Iterator[Moment
     wanted = first + step
     while watch.is_running:
         now = watch.moment()
-        if now.pages >= wanted:
+        if now.pages >= wanted and now.files:  # without, it ended while it was looked at
             yield now
             wanted = now.pages + step
             if now.pages >= last:
