@@ -178,6 +178,21 @@ def _secrets_in(path: Path, token: str) -> list[str]:
     return found
 
 
+def test_a_password_for_a_host_is_for_its_seeds(
+    site: Site, sites: Callable[..., Site], weft: Weft, tmp_path: Path
+) -> None:
+    """Promise 8: a host without a port is meant as the seeds name it; another port of it is another origin."""
+    other = sites()
+    site.page("/", [other.at("/x", "home.test")], host="home.test")
+    other.page("/x")
+    (tmp_path / "password").write_text("joe:pass-s3cret@home.test")
+    words = (*FAST, "--scope", "free", "--auth", "@password", "--quiet")
+    assert weft("crawl", site.at("/", "home.test"), "-o", "out", *words).code == 0
+    token = base64.b64encode(b"joe:pass-s3cret").decode()
+    assert {request.header("authorization") for request in site.requests} == {f"Basic {token}"}
+    assert other.asked("/x") and {request.header("authorization") for request in other.requests} == {None}
+
+
 def test_credentials_in_links(site: Site, tmp_path: Path) -> None:
     """Promise 8: user names in links and redirects are nobody's to send."""
     site.page("/", [site.at("/x").replace("://", "://joe:pw@"), "/go", "/ok"])

@@ -124,7 +124,10 @@ def _base_lines(identity: Identity) -> tuple[list[bytes], list[tuple[str, bytes]
 
 
 def _parse_auth(network: Network, home_origins: frozenset[str]) -> dict[str, bytes]:
-    """Credentials by origin. They go over plain http only where the seeds do not name that site by https."""
+    """Credentials by origin. They go over plain http only where the seeds do not name that site by https.
+
+    A host without a port is also meant where a seed names it with one.
+    """
     found: dict[str, bytes] = {}
     for text in network.auth:
         person, at, site = text.rpartition("@")
@@ -140,4 +143,8 @@ def _parse_auth(network: Network, home_origins: frozenset[str]) -> dict[str, byt
         found[f"https://{site}"] = token
         if f"https://{site}" not in home_origins or f"http://{site}" in home_origins:
             found[f"http://{site}"] = token
+        for origin in home_origins:
+            host, colon, port = origin.partition("://")[2].rpartition(":")
+            if colon and port.isdecimal() and host == site:
+                found.setdefault(origin, token)
     return found

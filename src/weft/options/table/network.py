@@ -25,7 +25,8 @@ def network_options() -> list[Option]:
             "network.auth",
             several("USER:PASSWORD@HOST", checks.credentials, "USER:PASSWORD@HOST"),
             NETWORK,
-            "credentials for one host; may be given many times",
+            "credentials for HOST or HOST:PORT; without a port, for its usual ones and those of its seeds;"
+            " may be given many times",
             "@passwords.txt",
             may_change=True,
             secret=True,
