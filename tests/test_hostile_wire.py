@@ -502,7 +502,23 @@ def _says(words: bytes, then: str = "close") -> Greeting:
     return greet
 
 
-SETTINGS = b"\0\0\0\4\0\0\0\0\0"
+def _floods(first: bytes, piece: bytes) -> Greeting:
+    """Frames without end, as fast as they are taken."""
+
+    async def greet(line: Line) -> bool:
+        await line.send(SETTINGS + first)
+        return await line.pour(piece, limit_b=50_000_000)
+
+    return greet
+
+
+def _frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
+    return len(payload).to_bytes(3) + bytes((kind, flags)) + stream.to_bytes(4) + payload
+
+
+SETTINGS = _frame(4, 0, 0)
+STATUS_200 = b"\x88"  # an entry of HPACK's own table
+ENDED = (BAD, CUT, "CONNECTION_LOST", "EMPTY_ANSWER", "HEADERS_TOO_LARGE", "FIRST_BYTE_TIMEOUT", "READ_TIMEOUT")
 GOODBYE = b"\0\0\x08\7\0\0\0\0\0" + b"\0\0\0\0" + b"\0\0\0\2"
 H2_LIES: dict[str, tuple[Greeting, tuple[str, ...]]] = {
     "h2-plain.test": (_says(answer_bytes(Response(html_page("x")))), (BAD, "CONNECTION_LOST")),
@@ -519,6 +535,18 @@ H2_LIES: dict[str, tuple[Greeting, tuple[str, ...]]] = {
         _says(SETTINGS + b"\0\0\x01\1\4\0\0\0\1\x88" + b"\0\0\5\0\0\0\0\0\1hello"),
         (CUT, BAD, "CONNECTION_LOST"),
     ),
+    "h2-pings.test": (_floods(b"", _frame(6, 0, 0, b"12345678") * 200), ENDED),
+    "h2-settings.test": (_floods(b"", _frame(4, 0, 0, b"\0\4\0\0\0\x64") * 200), ENDED),
+    "h2-continuation.test": (_floods(_frame(1, 0, 1, STATUS_200), _frame(9, 0, 1, b"\x40\1a\1b" * 2_000)), ENDED),
+    "h2-table-bomb.test": (
+        _floods(_frame(1, 0, 1, STATUS_200 + b"\x40\1a\x7f\xe1\x1f" + b"x" * 4_096), _frame(9, 0, 1, b"\xbe" * 8_000)),
+        ENDED,
+    ),
+    "h2-empty-data.test": (_floods(_frame(1, 4, 1, STATUS_200), _frame(0, 0, 1) * 500), ENDED),
+    "h2-no-window.test": (_floods(_frame(1, 4, 1, STATUS_200), _frame(8, 0, 1, b"\0\0\0\0") * 100), ENDED),
+    "h2-pushes.test": (_floods(b"", _frame(5, 4, 1, b"\0\0\0\2\x82\x87\x84") * 50), ENDED),
+    "h2-strange.test": (_floods(b"", _frame(77, 0, 0, b"x" * 100) * 100), ENDED),
+    "h2-no-status.test": (_says(SETTINGS + _frame(1, 4, 1, b"\x40\1a\1b") + _frame(0, 1, 1, b"hi")), ENDED),
     "h2-no-end.test": (_says(SETTINGS + b"\0\0\x01\1\0\0\0\0\1\x88", "hang"), ("FIRST_BYTE_TIMEOUT", "READ_TIMEOUT")),
 }
 
