@@ -50,6 +50,21 @@ class Crawled:
         return [link.target for link in self.links if link.source == source]
 
 
+@dataclass(frozen=True)
+class Visited:
+    """A site that was crawled once, for many tests that each look at a part of it."""
+
+    site: Site
+    crawled: Crawled
+
+
+@dataclass(frozen=True)
+class Lured(Visited):
+    """The same with a second site, to which the first one lures."""
+
+    other: Site
+
+
 def crawl(
     folder: Path,
     seeds: Sequence[str],

@@ -16,32 +16,35 @@ from typing import NamedTuple
 import brotli  # type: ignore[import-untyped, unused-ignore]
 import pytest
 import zstandard
-from hostile import FAST, HOST, Crawled, assert_healthy, at_host, crawl, judge_each, judge_kind, kinds_of, lay_out
+from hostile import (
+    FAST,
+    HOST,
+    Visited,
+    assert_healthy,
+    at_host,
+    crawl,
+    judge_each,
+    judge_kind,
+    kinds_of,
+    lay_out,
+)
 from web import HTML, Response, Site, brotli_bomb, html_page, raw_deflate
 
 # Its links lead to itself under other queries, so it is crawled alone, to depth 1.
 KINDS = kinds_of("content", "many_links")
 
 
-class Content:
-    """A site of odd documents, crawled once."""
-
-    def __init__(self, site: Site, crawled: Crawled) -> None:
-        self.site = site
-        self.crawled = crawled
-
-
 @pytest.fixture(scope="module")
-def kinds(tmp_path_factory: pytest.TempPathFactory) -> Content:
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> Visited:
     with Site() as site:
         for kind in KINDS:
             site.misbehave(f"/{kind}", kind, host=HOST)
         lay_out(site, [f"/{kind}" for kind in KINDS])
         options = (*FAST, "--timeout", "30s", *at_host(site))
-        return Content(site, crawl(tmp_path_factory.mktemp("kinds"), [site.at("/", HOST)], *options, check=True))
+        return Visited(site, crawl(tmp_path_factory.mktemp("kinds"), [site.at("/", HOST)], *options, check=True))
 
 
-def test_every_kind_is_recorded_honestly(kinds: Content) -> None:
+def test_every_kind_is_recorded_honestly(kinds: Visited) -> None:
     def judge(kind: str) -> None:
         judge_kind(kind, kinds.site.at(f"/{kind}", HOST), f"/{kind}", kinds.crawled, kinds.site)
         assert kinds.site.asked(f"/{kind}") == 1
@@ -49,7 +52,7 @@ def test_every_kind_is_recorded_honestly(kinds: Content) -> None:
     judge_each(KINDS, judge)
 
 
-def test_the_crawl_of_all_kinds_is_healthy(kinds: Content) -> None:
+def test_the_crawl_of_all_kinds_is_healthy(kinds: Visited) -> None:
     assert_healthy(kinds.crawled, kinds.site)
     assert kinds.crawled.peak_b < 700 << 20
 
@@ -277,7 +280,7 @@ _monsters()
 
 
 @pytest.fixture(scope="module")
-def documents(tmp_path_factory: pytest.TempPathFactory) -> Content:
+def documents(tmp_path_factory: pytest.TempPathFactory) -> Visited:
     with Site() as site:
         site.serve(lambda request: Response(html_page(request.path), 200 if "yes-" in request.path else 404))
         site.file("/robots.txt", b"", "text/plain")
@@ -285,10 +288,10 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Content:
             site.file(f"/{name}", one.body, one.content_type, headers=one.headers, host=HOST)
         lay_out(site, [f"/{name}" for name in DOCUMENTS])
         options = (*FAST, "--timeout", "30s", *at_host(site))
-        return Content(site, crawl(tmp_path_factory.mktemp("docs"), [site.at("/", HOST)], *options, check=True))
+        return Visited(site, crawl(tmp_path_factory.mktemp("docs"), [site.at("/", HOST)], *options, check=True))
 
 
-def test_every_document_is_read_as_browsers_do(documents: Content) -> None:
+def test_every_document_is_read_as_browsers_do(documents: Visited) -> None:
     def judge(name: str) -> None:
         page = documents.crawled.page(documents.site.at(f"/{name}", HOST))
         wanted = DOCUMENTS[name]
@@ -300,7 +303,7 @@ def test_every_document_is_read_as_browsers_do(documents: Content) -> None:
     judge_each(DOCUMENTS, judge)
 
 
-def test_links_are_found_where_links_are(documents: Content) -> None:
+def test_links_are_found_where_links_are(documents: Visited) -> None:
     asked = set(documents.site.paths())
     named = {word for one in DOCUMENTS.values() for word in _words(one.body)}
     wanted = {f"/{word}" for word in named if word.startswith("yes-")}
@@ -312,7 +315,7 @@ def _words(body: bytes) -> set[str]:
     return {found.decode() for found in re.findall(rb"(?:yes|no)-[a-z]+", body)}
 
 
-def test_the_crawl_of_all_documents_is_healthy(documents: Content) -> None:
+def test_the_crawl_of_all_documents_is_healthy(documents: Visited) -> None:
     assert_healthy(documents.crawled, documents.site)
     assert documents.crawled.peak_b < 700 << 20
 

@@ -13,7 +13,7 @@ from hostile import (
     FAST,
     GOOD,
     HOST,
-    Crawled,
+    Lured,
     assert_clean,
     assert_healthy,
     at_host,
@@ -40,27 +40,18 @@ from web import (
 KINDS = kinds_of("redirects")
 
 
-class Redirects:
-    """A site of redirects, crawled once, and the site that they lure to."""
-
-    def __init__(self, site: Site, other: Site, crawled: Crawled) -> None:
-        self.site = site
-        self.other = other
-        self.crawled = crawled
-
-
 @pytest.fixture(scope="module")
-def kinds(tmp_path_factory: pytest.TempPathFactory) -> Redirects:
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> Lured:
     with Site() as site, Site() as other:
         for kind in KINDS:
             site.misbehave(f"/{kind}", kind, host=HOST, target=other.at("", "elsewhere.test"))
         lay_out(site, [f"/{kind}" for kind in KINDS])
         options = (*FAST, *at_host(site), *at_host(other, "elsewhere.test"))
         folder = tmp_path_factory.mktemp("kinds")
-        return Redirects(site, other, crawl(folder, [site.at("/", HOST)], *options, read_links=True))
+        return Lured(site, crawl(folder, [site.at("/", HOST)], *options, read_links=True), other)
 
 
-def test_every_kind_is_recorded_honestly(kinds: Redirects) -> None:
+def test_every_kind_is_recorded_honestly(kinds: Lured) -> None:
     def judge(kind: str) -> None:
         url = kinds.site.at(f"/{kind}", HOST)
         if kind != "redirect_cookie_gate":
@@ -78,7 +69,7 @@ def test_every_kind_is_recorded_honestly(kinds: Redirects) -> None:
     judge_each(KINDS, judge)
 
 
-def test_the_crawl_of_all_kinds_is_healthy(kinds: Redirects) -> None:
+def test_the_crawl_of_all_kinds_is_healthy(kinds: Lured) -> None:
     assert_healthy(kinds.crawled, kinds.site)
     assert kinds.other.connections == 0
     assert len(kinds.site.requests) < 2 * len(KINDS) + 60

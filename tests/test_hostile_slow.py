@@ -15,7 +15,7 @@ from hostile import (
     GOOD,
     HASTY,
     HOST,
-    Crawled,
+    Visited,
     assert_healthy,
     at_host,
     crawl,
@@ -169,16 +169,8 @@ IN_TIME: dict[str, Behaviour] = {
 KINDS = kinds_of("slow")
 
 
-class Slow:
-    """A slow site, crawled once."""
-
-    def __init__(self, site: Site, crawled: Crawled) -> None:
-        self.site = site
-        self.crawled = crawled
-
-
 @pytest.fixture(scope="module")
-def slow(tmp_path_factory: pytest.TempPathFactory) -> Slow:
+def slow(tmp_path_factory: pytest.TempPathFactory) -> Visited:
     with Site() as site:
         site.drip_pause_s = 0.1
         for kind in KINDS:
@@ -187,10 +179,10 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Slow:
             site.behave(f"/{name}", behaviour, host=HOST)
         lay_out(site, [f"/{name}" for name in (*KINDS, *ENDED_BY_DEADLINE, *IN_TIME)])
         options = (*HASTY, "--per-host", "64", "--max-size", "3M", *at_host(site))
-        return Slow(site, crawl(tmp_path_factory.mktemp("slow"), [site.at("/", HOST)], *options))
+        return Visited(site, crawl(tmp_path_factory.mktemp("slow"), [site.at("/", HOST)], *options))
 
 
-def test_every_kind_is_recorded_honestly(slow: Slow) -> None:
+def test_every_kind_is_recorded_honestly(slow: Visited) -> None:
     def judge(kind: str) -> None:
         url = slow.site.at(f"/{kind}", HOST)
         judge_kind(kind, url, f"/{kind}", slow.crawled, slow.site)
@@ -202,7 +194,7 @@ def test_every_kind_is_recorded_honestly(slow: Slow) -> None:
     judge_each(KINDS, judge)
 
 
-def test_the_deadline_is_that_of_the_whole_request(slow: Slow) -> None:
+def test_the_deadline_is_that_of_the_whole_request(slow: Visited) -> None:
     def judge(name: str) -> None:
         page = slow.crawled.page(slow.site.at(f"/{name}", HOST))
         assert page.state == "E" and page.error in SLOW, (page, slow.crawled.details[page.url])
@@ -213,7 +205,7 @@ def test_the_deadline_is_that_of_the_whole_request(slow: Slow) -> None:
     judge_each(ENDED_BY_DEADLINE, judge)
 
 
-def test_what_comes_in_time_is_an_answer(slow: Slow) -> None:
+def test_what_comes_in_time_is_an_answer(slow: Visited) -> None:
     def judge(name: str) -> None:
         page = slow.crawled.page(slow.site.at(f"/{name}", HOST))
         assert (page.state, page.status, page.title) == ("C", 200, f"/{name}"), slow.crawled.details[page.url]
@@ -221,13 +213,13 @@ def test_what_comes_in_time_is_an_answer(slow: Slow) -> None:
     judge_each(IN_TIME, judge)
 
 
-def test_what_never_ends_is_cut_and_said_to_be(slow: Slow) -> None:
+def test_what_never_ends_is_cut_and_said_to_be(slow: Visited) -> None:
     for kind in ("endless_body", "endless_chunks", "endless_blanks"):
         page = slow.crawled.page(slow.site.at(f"/{kind}", HOST))
         assert page.truncated and page.size == page.size_wire == 3_000_000 and page.title == f"/{kind}", page
 
 
-def test_the_slow_crawl_is_healthy_and_bounded(slow: Slow) -> None:
+def test_the_slow_crawl_is_healthy_and_bounded(slow: Visited) -> None:
     """All of them at once cost one deadline and not one each, and little memory."""
     assert_healthy(slow.crawled, slow.site)
     assert slow.crawled.status.elapsed_s < TIMEOUT_S * len(ENDED_BY_DEADLINE)

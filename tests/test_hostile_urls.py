@@ -12,33 +12,37 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hostile import FAST, GOOD, HOST, Crawled, assert_healthy, at_host, crawl, judge_each, judge_kind, kinds_of, lay_out
+from hostile import (
+    FAST,
+    GOOD,
+    HOST,
+    Crawled,
+    Lured,
+    assert_healthy,
+    at_host,
+    crawl,
+    judge_each,
+    judge_kind,
+    kinds_of,
+    lay_out,
+)
 from web import HTML, Response, Site, html_page
 
 KINDS = kinds_of("urls")
 
 
-class Urls:
-    """A site whose pages hold odd addresses, crawled once, and the site that they lure to."""
-
-    def __init__(self, site: Site, other: Site, crawled: Crawled) -> None:
-        self.site = site
-        self.other = other
-        self.crawled = crawled
-
-
 @pytest.fixture(scope="module")
-def kinds(tmp_path_factory: pytest.TempPathFactory) -> Urls:
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> Lured:
     with Site() as site, Site() as other:
         for kind in KINDS:
             site.misbehave(f"/{kind}", kind, host=HOST, target=other.at("", "elsewhere.test"))
         lay_out(site, [f"/{kind}" for kind in KINDS])
         options = (*FAST, *at_host(site), *at_host(other, "elsewhere.test", "*.test"))
         folder = tmp_path_factory.mktemp("kinds")
-        return Urls(site, other, crawl(folder, [site.at("/", HOST)], *options, read_links=True))
+        return Lured(site, crawl(folder, [site.at("/", HOST)], *options, read_links=True), other)
 
 
-def test_every_kind_is_recorded_honestly(kinds: Urls) -> None:
+def test_every_kind_is_recorded_honestly(kinds: Lured) -> None:
     asked = Counter(kinds.site.paths())
 
     def judge(kind: str) -> None:
@@ -48,7 +52,7 @@ def test_every_kind_is_recorded_honestly(kinds: Urls) -> None:
     judge_each(KINDS, judge)
 
 
-def test_the_crawl_of_all_kinds_is_healthy(kinds: Urls) -> None:
+def test_the_crawl_of_all_kinds_is_healthy(kinds: Lured) -> None:
     assert_healthy(kinds.crawled, kinds.site)
     assert kinds.other.connections == 0 and {request.host for request in kinds.site.requests} == {HOST}
     assert all(link.target.isascii() and link.target.isprintable() for link in kinds.crawled.links)
@@ -235,7 +239,7 @@ MARKED = {
 
 
 @pytest.fixture(scope="module")
-def resolved(tmp_path_factory: pytest.TempPathFactory) -> Urls:
+def resolved(tmp_path_factory: pytest.TempPathFactory) -> Lured:
     with Site() as site, Site() as other:
         found = references(f"{HOST}:{site.port}")
         items = [f'<p><a href="{html.escape(reference)}">x</a>' for reference in found]
@@ -247,14 +251,14 @@ def resolved(tmp_path_factory: pytest.TempPathFactory) -> Urls:
         lay_out(site, ["/dir/page"])
         options = (*FAST, *at_host(site, HOST, f"{HOST}.", "evil.test", "*.evil.test", f"evil-{HOST}"))
         folder = tmp_path_factory.mktemp("resolved")
-        return Urls(site, other, crawl(folder, [site.at("/", HOST)], *options, read_links=True))
+        return Lured(site, crawl(folder, [site.at("/", HOST)], *options, read_links=True), other)
 
 
 def _cases() -> dict[str, str | None]:
     return references(f"{HOST}:99") | MARKED
 
 
-def test_every_reference_leads_where_browsers_go(resolved: Urls) -> None:
+def test_every_reference_leads_where_browsers_go(resolved: Lured) -> None:
     asked = Counter(resolved.site.paths())
     cases = _cases()
 
@@ -270,7 +274,7 @@ def test_every_reference_leads_where_browsers_go(resolved: Urls) -> None:
     judge_each(cases, judge)
 
 
-def test_nothing_else_is_asked(resolved: Urls) -> None:
+def test_nothing_else_is_asked(resolved: Lured) -> None:
     assert_healthy(resolved.crawled, resolved.site)
     wanted = {target for target in _cases().values() if target is not None}
     wanted |= {"/", "/robots.txt", *GOOD, "/dir/page", "/u301%EF%BF%BD%EF%BF%BD%EF%BF%BD%EF%BF%BD"}
@@ -280,7 +284,7 @@ def test_nothing_else_is_asked(resolved: Urls) -> None:
     assert hosts == {f"{HOST}:{resolved.site.port}"}
 
 
-def test_refused_addresses_say_why(resolved: Urls) -> None:
+def test_refused_addresses_say_why(resolved: Lured) -> None:
     reasons = Counter(page.reason for page in resolved.crawled.pages.values() if page.state is None)
     for reason in ("URL_TOO_LONG", "HAS_CREDENTIALS", "BAD_PORT", "OUT_OF_SCOPE"):
         assert reasons[reason], reasons

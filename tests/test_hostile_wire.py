@@ -17,7 +17,7 @@ from hostile import (
     FAST,
     HASTY,
     HOST,
-    Crawled,
+    Visited,
     assert_clean,
     assert_healthy,
     assert_neighbours,
@@ -56,28 +56,20 @@ KINDS = kinds_of("wire", "second_answer_later")
 BAD, CUT, SLOW = "BAD_ANSWER", "INCOMPLETE_BODY", "READ_TIMEOUT"
 
 
-class Wire:
-    """A site of bad answers, crawled once; every test looks at one of them."""
-
-    def __init__(self, site: Site, crawled: Crawled) -> None:
-        self.site = site
-        self.crawled = crawled
-
-
 # --- the kinds of the bench
 
 
 @pytest.fixture(scope="module")
-def kinds(tmp_path_factory: pytest.TempPathFactory) -> Wire:
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> Visited:
     with Site() as site:
         for kind in KINDS:
             site.misbehave(f"/{kind}", kind, host=HOST)
         lay_out(site, [f"/{kind}" for kind in KINDS])
         folder = tmp_path_factory.mktemp("kinds")
-        return Wire(site, crawl(folder, [site.at("/", HOST)], *HASTY, *at_host(site), check=True))
+        return Visited(site, crawl(folder, [site.at("/", HOST)], *HASTY, *at_host(site), check=True))
 
 
-def test_every_kind_is_recorded_honestly(kinds: Wire) -> None:
+def test_every_kind_is_recorded_honestly(kinds: Visited) -> None:
     def judge(kind: str) -> None:
         judge_kind(kind, kinds.site.at(f"/{kind}", HOST), f"/{kind}", kinds.crawled, kinds.site)
         assert kinds.site.asked(f"/{kind}") <= 2  # once more where the line had died before it could be asked
@@ -85,7 +77,7 @@ def test_every_kind_is_recorded_honestly(kinds: Wire) -> None:
     judge_each(KINDS, judge)
 
 
-def test_the_crawl_of_all_kinds_is_healthy(kinds: Wire) -> None:
+def test_the_crawl_of_all_kinds_is_healthy(kinds: Visited) -> None:
     assert_healthy(kinds.crawled, kinds.site)
     assert len(kinds.site.requests) < 2 * len(KINDS) + 30
 
@@ -296,16 +288,16 @@ UNTITLED = {"chunk_last_only", "chunked_204", "length_304", "te_deflate"}
 
 
 @pytest.fixture(scope="module")
-def ambiguous(tmp_path_factory: pytest.TempPathFactory) -> Wire:
+def ambiguous(tmp_path_factory: pytest.TempPathFactory) -> Visited:
     with Site() as site:
         for name, (make, end, _) in MORE.items():
             raw(site, f"/{name}", make, end)
         lay_out(site, [f"/{name}" for name in MORE], neighbours=True)
         folder = tmp_path_factory.mktemp("ambiguous")
-        return Wire(site, crawl(folder, [site.at("/", HOST)], *HASTY, "--per-host", "2", *at_host(site)))
+        return Visited(site, crawl(folder, [site.at("/", HOST)], *HASTY, "--per-host", "2", *at_host(site)))
 
 
-def test_every_ambiguous_answer_is_recorded_honestly(ambiguous: Wire) -> None:
+def test_every_ambiguous_answer_is_recorded_honestly(ambiguous: Visited) -> None:
     def judge(name: str) -> None:
         page = ambiguous.crawled.page(ambiguous.site.at(f"/{name}", HOST))
         assert outcome_of(page) in MORE[name][2], (page, ambiguous.crawled.details[page.url])
@@ -316,7 +308,7 @@ def test_every_ambiguous_answer_is_recorded_honestly(ambiguous: Wire) -> None:
     judge_each(MORE, judge)
 
 
-def test_the_next_answer_on_a_line_is_its_own(ambiguous: Wire) -> None:
+def test_the_next_answer_on_a_line_is_its_own(ambiguous: Visited) -> None:
     assert_neighbours(ambiguous.crawled, ambiguous.site)
     assert_healthy(ambiguous.crawled, ambiguous.site)
     assert not any("stolen" in path for path in ambiguous.site.paths())
