@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 TICK_S = 1.0
 IDLE_TICK_S = 0.1  # when nothing is to be done and the batch may bring work for a site that has none
-TICK_VISITS = 512  # a fast site gives thousands in a second: what is learnt of it must not come that late
+TICK_VISITS = 256  # a fast site gives thousands in a second: what is learnt of it must not come that late
 FED_EVERY = 32  # visits of a long tick, after which those who ask elsewhere get more to do
 ANSWERS_A_TURN = 16
 TURN_S = 0.1  # heavy pages one after the other would make us miss what servers send meanwhile
