@@ -154,19 +154,24 @@ def test_an_older_crawl_is_taken_up(tmp_path: Path) -> None:
         assert crawl.page_id("http://a.test/%7Ef") == crawl.page_id("http://a.test/~f") == 2
 
 
+def crawl_some(frontier: SqlFrontier, connection: sqlite3.Connection, most: int) -> list[str]:
+    """The URLs that are taken next, all of them answered in one tick."""
+    leases = frontier.take(most)
+    for lease in leases:
+        frontier.freed(lease)
+    connection.execute("BEGIN")
+    frontier.settle([Settled(lease=lease, state="C") for lease in leases])
+    frontier.flush()
+    connection.execute("COMMIT")
+    frontier.committed()
+    return [lease.url for lease in leases]
+
+
 def crawl_all(frontier: SqlFrontier, connection: sqlite3.Connection, time: FakeTime) -> list[str]:
     """Every URL as it is taken, with one page a site and tick."""
     taken: list[str] = []
     for _ in range(400):
-        leases = frontier.take(7)
-        taken += [lease.url for lease in leases]
-        for lease in leases:
-            frontier.freed(lease)
-        connection.execute("BEGIN")
-        frontier.settle([Settled(lease=lease, state="C") for lease in leases])
-        frontier.flush()
-        connection.execute("COMMIT")
-        frontier.committed()
+        taken += crawl_some(frontier, connection, 7)
         if frontier.wait_s() is None and not frontier.has_work():
             return taken
         time.now += 1.0
@@ -219,15 +224,7 @@ def test_resting_sites_do_not_keep_others_waiting(tmp_path: Path, monkeypatch: p
         frontier.committed()
         taken: list[str] = []
         for _ in range(60):
-            leases = frontier.take(3)
-            taken += [lease.url for lease in leases]
-            for lease in leases:
-                frontier.freed(lease)
-            connection.execute("BEGIN")
-            frontier.settle([Settled(lease=lease, state="C") for lease in leases])
-            frontier.flush()
-            connection.execute("COMMIT")
-            frontier.committed()
+            taken += crawl_some(frontier, connection, 3)
             time.now += 0.5
         assert sorted(taken) == sorted(f"http://{site}.a.test/" for site in range(8, 12))
         wait_s = frontier.rests_long(60.0)

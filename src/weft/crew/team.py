@@ -36,7 +36,7 @@ from weft.spec import CrawlSpec
 from weft.store.warc import cut_files
 
 AHEAD_MAX = 192  # leases taken ahead per worker: what it does while the crawl writes a tick
-UNREAD_MAX = 256  # pages reported that wait: then nobody is fed, as what the crawl learns from them comes too late
+BACKLOG_MAX = 256  # pages reported that wait: then nobody is fed, as what the crawl learns from them comes too late
 SPREAD = 2  # a site leaves its worker for one that has so many requests less
 DEATHS_ON_A_PAGE = 2
 DEATHS_UNDER_WAY = 5  # of workers that were asking for the page, and marked no other
@@ -154,7 +154,7 @@ class Team:
         self._give(member, job)
 
     def feed(self, take_ahead: Callable[[], None]) -> None:
-        if len(self._finished) > UNREAD_MAX:
+        if len(self._finished) > BACKLOG_MAX:
             return
         for member in list(self._members):
             if member.line is not None:
