@@ -27,6 +27,10 @@ def only(*texts: str) -> Seed:
     [
         ("https://example.org", "https://example.org/", None),
         (" HTTP://Example.ORG:80/a#b ", "http://example.org/a", None),
+        ("http:/example.org", "http://example.org/", None),
+        ("https:/example.org/a", "https://example.org/a", None),
+        ("HTTP:\\\\example.org\\a", "http://example.org/a", None),
+        ("https:///example.org/list.txt", "https://example.org/list.txt", None),
         ("example.org", "https://example.org/", "http://example.org/"),
         ("example.org:8080", "https://example.org:8080/", "http://example.org:8080/"),
         ("example.org:80", "http://example.org/", None),
@@ -58,6 +62,13 @@ def test_urls_and_hosts(text: str, url: str, fallback: str | None) -> None:
         ("mailto:a@b.example", "neither a URL, nor a host"),
         ("javascript:alert(1)", "neither a URL, nor a host"),
         ("http:example.org", "neither a URL, nor a host"),
+        ("htp:/example.org", "a URL begins with https:// or http://"),
+        ("htp:", "a URL begins with https:// or http://"),
+        ("htps:/x", "a URL begins with https:// or http://"),
+        ("example.org:", "a URL begins with https:// or http://"),
+        ("htp:///example.org", "only http and https"),
+        ("http:/me:hush@example.org/", "--auth"),
+        ("https:\\\\me:hush@example.org/", "--auth"),
         ("two words", "neither a URL, nor a host"),
         ("http://example.org;4;5;100", "no host in it that can exist"),
         ("", "neither a URL, nor a host"),
@@ -75,7 +86,7 @@ def test_a_bad_seed_is_an_error(text: str, part: str) -> None:
     with pytest.raises(SpecError) as raised:
         read_seeds([text, "https://example.org/"], no_warning)
     assert part in str(raised.value) and raised.value.exit_code == 2 and "\x1b" not in str(raised.value)
-    assert "hush" not in str(raised.value) or "://" not in text
+    assert "hush" not in str(raised.value) or not text.startswith("http")
 
 
 def test_no_seed() -> None:

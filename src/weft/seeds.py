@@ -1,8 +1,9 @@
 """Start addresses: URLs, hosts, and files of them.
 
 The rule (DESIGN section 6): with ``://`` it is a URL; a regular file is a list, a line each; anything else is a host,
-asked by https and then by http, even if a folder has that name. A file that begins like a list of sites (R1,
-``weft.hosts``) is one: each line is then a site with its own settings, and a wrong line is an error.
+asked by https and then by http, even if a folder has that name. ``http:/host`` is a URL too, as browsers have it. A
+file that begins like a list of sites (R1, ``weft.hosts``) is one: each line is then a site with its own settings, and a
+wrong line is an error.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ LIST_SUFFIXES = frozenset(
 )
 """No host ends like this: a name that does and is no file is a list that is missing."""
 
+_WEB_SCHEME = re.compile(r"\s*https?:[/\\]", re.IGNORECASE)
 _OUTSIDE_TEXT = regex(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
@@ -71,7 +73,7 @@ def seed_of(text: str, source: str = "", line: int = 0) -> Seed:
     text = text.strip()
     if "\ufffd" in text or not text.isprintable():
         raise ValueError("is too long, or has bytes in it that are not UTF-8 text")
-    if "://" in text:
+    if _names_scheme(text):
         return Seed(_checked_url(text), None, source, line)
     https, http = (_url_of_host(scheme, text) for scheme in ("https", "http"))
     if re.search(r":0*80$", text.partition("/")[0]):  # the port of http: https would not be answered there
@@ -79,9 +81,14 @@ def seed_of(text: str, source: str = "", line: int = 0) -> Seed:
     return Seed(https, http, source, line)
 
 
+def _names_scheme(text: str) -> bool:
+    """Whether it is a URL: with ``://``, or a scheme of the web before fewer, more or other slashes (WHATWG)."""
+    return "://" in text or _WEB_SCHEME.match(text) is not None
+
+
 def _is_list(text: str) -> bool:
     try:
-        return "://" not in text and Path(text).is_file()
+        return not _names_scheme(text) and Path(text).is_file()
     except (OSError, ValueError):  # a name too long for a file, or with NUL in it
         return False
 
@@ -96,7 +103,7 @@ def _seed_of_argument(text: str, position: int) -> Seed:
 
 def _refuse_missing_file(text: str) -> None:
     """Raises for what was meant as a file: a folder, a path, a name that ends like a list."""
-    if "://" in text:
+    if _names_scheme(text):
         return
     first = text.partition("/")[0]
     looks_like_path = "/" in text and ("." not in first.strip(".") and first != "localhost" and ":" not in first)
@@ -129,6 +136,8 @@ def _url_of_host(scheme: str, text: str) -> str:
     first, slash, path = text.partition("/")
     with suppress(ValueError):
         first = f"[{ipaddress.IPv6Address(first)}]"
+    if first.endswith(":"):  # no port behind it: a scheme, and no host
+        raise ValueError("is neither a URL, nor a host, nor a file: a URL begins with https:// or http://")
     if not first or re.search(r"[\s\\?#@;,=<>\"'|]", first):
         raise ValueError("is neither a URL, nor a host, nor a file")
     url = parse(f"{scheme}://{first}{slash}{path}")
@@ -220,7 +229,7 @@ def _utf16_lines(path: Path, stream: BinaryIO) -> Iterator[tuple[int, str]]:
 
 
 def _shown(text: str) -> str:
-    if "://" in text and "@" in text:  # a password may be in it
-        text = re.sub(r"//[^/]*@", "//...@", text)
+    if _names_scheme(text) and "@" in text:  # a password may be in it
+        text = re.sub(r"[/\\]+[^/\\]*@", "//...@", text)
     quoted = repr(text)
     return quoted if len(quoted) <= 100 else f"{quoted[:97]}..."
