@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import random
+import re
 import shutil
 import sqlite3
 import time
@@ -72,6 +73,33 @@ def test_a_crawl_is_consistent(crawled: Stored) -> None:
     assert report["pages"] == 26
     run = call("check", crawled.folder)
     assert (run.code, "is consistent" in run.stdout) == (0, True)
+
+
+def test_one_of_a_thing_is_told_as_one(site: Site, weft: Weft) -> None:
+    """A crawl with one page, one link that is broken, one domain: no command says "1 pages"."""
+    site.page("/", ["/gone"])
+    home = site.at("/")
+    told = [weft("crawl", home, "-o", "c", "--delay", "0", "--sitemaps", "no").stderr]
+    (weft.folder / "list.txt").write_text(f"{home}\n{home}\nno url\n")
+    for words in (
+        ("check", "c"),
+        ("status", "c"),
+        ("stats", "c", "--html", "report.html", "--against", "list.txt"),
+        ("graph", "c", "--to", "page.svg"),
+        ("graph", "c", "--level", "directory", "--to", "directory.svg"),
+        ("graph", "c", "--per-site", "graphs"),
+        ("graph", "c", "--without", home),
+        ("add", "c", site.at("/more")),
+        ("why", "c", home),
+        ("show", "c", home),
+        ("robots", home),
+    ):
+        run = weft(*words)
+        assert run.code in (0, 1), (words, run.stderr)
+        told.append(f"{words}: {run.stdout}{run.stderr}")
+    told += [(weft.folder / name).read_text() for name in ("report.html", "page.svg", "directory.svg")]
+    found = re.findall(r"(?<![\w.,:;/-])1 (?:[a-z]+ )?(?!ms\b|was\b|is\b)[A-Za-z]+s\b.{0,40}", "\n".join(told))
+    assert not found
 
 
 def test_a_crawl_without_archive_is_consistent(tmp_path: Path) -> None:

@@ -196,7 +196,7 @@ def test_queries_are_in_the_encoding_of_the_page() -> None:
 def test_unresolvable_links_are_counted() -> None:
     found = page("<a href='http://['>y</a><img src='http://a b/'><a href=x>y</a>")
     assert len(found.links) == 1
-    assert found.problem == "2 links cannot be resolved"
+    assert found.problem == "links that cannot be resolved: 2"
 
 
 def test_too_many_links_are_cut() -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 
 def counted(number: int, thing: str) -> str:
-    """A number with what is counted: ``1 page``, ``2,000 pages``."""
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+    """A number with what is counted: ``1 page``, ``2,000 pages``, ``0 directories``."""
+    if number == 1:
+        return f"1 {thing}"
+    return f"{number:,} {thing[:-1]}ies" if thing.endswith("y") else f"{number:,} {thing}s"
 
 
 def human_seconds(seconds: float) -> str:

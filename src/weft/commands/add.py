@@ -10,6 +10,7 @@ from weft.cli import warn
 from weft.derive.read import StoredCrawl
 from weft.errors import FolderError, SpecError
 from weft.folder import Folder
+from weft.human import counted
 from weft.seeds import read_seeds, site_paces
 
 _LOOKED_AT = 100
@@ -27,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
                 f" `weft stop {folder.path}`, add the list, and go on with `weft resume {folder.path}`"
             )
         folder.leave_added(seed.url for seed in seeds)
-        told = f"{_urls(len(seeds))} left for the crawl that runs in {folder.path}"
+        told = f"{counted(len(seeds), 'URL')} left for the crawl that runs in {folder.path}"
     else:
         from weft.session import add_to_stopped
 
@@ -40,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
             new = len(seeds)
         _warn_of_refused(folder, [seed.url for seed in seeds[:_LOOKED_AT]])
         known = f" ({len(seeds) - new:,} known already)" if new < len(seeds) else ""
-        told = f"{_urls(new)} added{known}; go on with: weft resume {folder.path}"
+        told = f"{counted(new, 'URL')} added{known}; go on with: weft resume {folder.path}"
     print(f"weft: {told}", file=sys.stderr)
     return 0
 
@@ -51,7 +52,3 @@ def _warn_of_refused(folder: Folder, urls: list[str]) -> None:
             page = crawl.page(url)
             if page is not None and page.state is None:
                 warn(f"{url} is not asked all the same: {page.reason} (weft why {folder.path} {url})")
-
-
-def _urls(number: int) -> str:
-    return "1 URL" if number == 1 else f"{number:,} URLs"

@@ -8,7 +8,7 @@ from weft.commands.machine import print_json
 from weft.commands.progress import Shown
 from weft.derive.check import Report, check_folder
 from weft.derive.read import StoredCrawl
-from weft.human import human_bytes
+from weft.human import counted, human_bytes
 from weft.safe import shown
 
 
@@ -32,11 +32,12 @@ def _tell(report: Report) -> None:
     for note in report.notes:
         print(shown(f"note: {note}"))
     looked_at = (
-        f"{report.pages:,} pages, {report.visits:,} visits, {report.links:,} links, {report.warc_records:,} records"
-        f" in {report.warc_files:,} WARC files ({human_bytes(report.warc_bytes)}), {report.index_lines:,} lines of the"
-        " index"
+        f"{counted(report.pages, 'page')}, {counted(report.visits, 'visit')}, {counted(report.links, 'link')},"
+        f" {counted(report.warc_records, 'record')} in {counted(report.warc_files, 'WARC file')}"
+        f" ({human_bytes(report.warc_bytes)}), {counted(report.index_lines, 'line')} of the index"
     )
     if report.consistent:
         print(shown(f"{report.folder} is consistent: {looked_at}"))
     else:
-        print(shown(f"{report.folder} is NOT consistent: {sum(report.counts.values()):,} problems in {looked_at}"))
+        problems = counted(sum(report.counts.values()), "problem")
+        print(shown(f"{report.folder} is NOT consistent: {problems} in {looked_at}"))

@@ -85,9 +85,9 @@ def lines_of(facts: Facts) -> Iterator[str]:
 def _survived(facts: Facts) -> str:
     if facts.killed_at is None:
         return "the crawl was done before it could be killed"
-    lost = f"{len(facts.missing)} pages lost" if facts.missing else "nothing lost"
-    again = f"{facts.asked_twice} pages asked again" if facts.asked_twice else "no page asked again"
-    return f"killed (SIGKILL) at {facts.killed_at:,} pages, then resumed: {lost}, {again}"
+    lost = f"{counted(len(facts.missing), 'page')} lost" if facts.missing else "nothing lost"
+    again = f"{counted(facts.asked_twice, 'page')} asked again" if facts.asked_twice else "no page asked again"
+    return f"killed (SIGKILL) at {counted(facts.killed_at, 'page')}, then resumed: {lost}, {again}"
 
 
 def _complete(facts: Facts) -> str:

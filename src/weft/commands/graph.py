@@ -19,6 +19,7 @@ from weft.derive.read import StoredCrawl
 from weft.derive.rows import FORMATS as ROW_FORMATS
 from weft.derive.rows import Column, write_rows
 from weft.errors import FolderError, SpecError, StoreError
+from weft.human import counted
 from weft.safe import shown
 
 LOST_COLUMNS = (
@@ -57,8 +58,10 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(written)
     else:
-        several = f"{len(written.files):,} files in {args.per_site}" if args.per_site else ", ".join(written.files)
-        print(shown(f"{written.nodes:,} nodes, {written.edges:,} edges in {several}"), file=sys.stderr)
+        files = written.files
+        several = f"{counted(len(files), 'file')} in {args.per_site}" if args.per_site else ", ".join(files)
+        told = f"{counted(written.nodes, 'node')}, {counted(written.edges, 'edge')} in {several}"
+        print(shown(told), file=sys.stderr)
     return 0
 
 
@@ -140,7 +143,7 @@ def _what_if(args: argparse.Namespace) -> int:
         if args.to_file:
             found.mark()
             write_graph(graph, args.to_file, crawl.folder, form=args.format, force=args.force, progress=progress)
-        told = f"{len(found.lost):,} of {graph.node_count:,} pages could not be reached"
+        told = f"{len(found.lost):,} of {counted(graph.node_count, 'page')} could not be reached"
         print(shown(f"without {', '.join(args.without)}: {told}"), file=sys.stderr)
         if not args.to_file:
             asked = args.format if args.format in ROW_FORMATS else None

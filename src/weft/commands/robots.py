@@ -15,6 +15,7 @@ from weft.fetch.http import Fetcher
 from weft.fetch.resolve import AddressPolicy, Resolver
 from weft.fetch.robots import Meaning, Robots, meaning_of_status
 from weft.fetch.site import AGENT, REDIRECTS_MAX
+from weft.human import counted
 from weft.location import location_of
 from weft.options import crawl_order
 from weft.records import Failure, Fetched, Lease, Purpose
@@ -173,7 +174,9 @@ def _meaning(answer: Fetched | Failure) -> tuple[Meaning, str]:
 def _told(report: Report) -> Iterator[str]:
     yield f"{report.url}: {'may' if report.allowed else 'must not'} be asked by {report.agent}: {report.because}"
     answered = (
-        f"{report.error}: {report.detail}" if report.status is None else f"{report.status}, {report.size:,} bytes"
+        f"{report.error}: {report.detail}"
+        if report.status is None
+        else f"{report.status}, {counted(report.size or 0, 'byte')}"
     )
     yield f"  {report.robots_url} ({answered})"
     yield from (f"  by redirect: {target}" for target in report.redirects)

@@ -10,6 +10,7 @@ from weft.derive.body import Answer, answer_of, body_of
 from weft.derive.nearest import nearest_urls
 from weft.derive.read import Page, StoredCrawl
 from weft.errors import WeftError
+from weft.human import counted
 from weft.safe import shown, shown_text
 
 
@@ -58,7 +59,8 @@ def _print_body(body: bytes, answer: Answer) -> None:
     content_type = next(iter(answer.header_values("content-type")), None)
     if b"\0" in body[:65_536] and not body.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise WeftError(
-            f"the body of {answer.url} is no text ({content_type}, {len(body):,} bytes): send it to a file with > FILE"
+            f"the body of {answer.url} is no text ({content_type}, {counted(len(body), 'byte')}):"
+            " send it to a file with > FILE"
         )
     print(shown_text(decode(body, sniff_encoding(body, charset_of(content_type)))))
 
@@ -83,7 +85,7 @@ def _summary(page: Page, answer: Answer | None) -> Iterator[str]:
         "type": _kind(page),
         "language": page.language,
         "description": page.description,
-        "size": f"{page.size:,} bytes ({page.size_wire or 0:,} received)" if page.size is not None else None,
+        "size": f"{counted(page.size, 'byte')} ({page.size_wire or 0:,} received)" if page.size is not None else None,
         "fetched": f"{page.fetched_at} in {page.response_ms} ms from {page.ip}"
         if page.fetched_at is not None
         else None,

@@ -6,7 +6,7 @@ import argparse
 
 from weft.commands.machine import print_json
 from weft.derive.read import StoredCrawl
-from weft.human import human_bytes, human_seconds
+from weft.human import counted, human_bytes, human_seconds
 
 
 def run(args: argparse.Namespace) -> int:
@@ -26,5 +26,5 @@ def run(args: argparse.Namespace) -> int:
     )
     if status.bugs:
         query = f"sqlite3 {status.folder}/crawl.db 'SELECT url, traceback FROM bug'"
-        print(f"  {status.bugs} pages met a bug in weft: {query}")
+        print(f"  {counted(status.bugs, 'page')} met a bug in weft: {query}")
     return 0

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from weft.commands.machine import print_json
 from weft.derive.read import StoredCrawl
 from weft.derive.why import Attempt, Found, RobotsSays, Story, story_of
+from weft.human import counted
 from weft.safe import shown
 
 _WIDTH = 11
@@ -40,10 +41,10 @@ def lines_of(story: Story) -> Iterator[str]:
     if story.canonical is not None and story.canonical != story.url:
         yield _told("canonical", story.canonical)
     if story.same_body:
-        yield _told("same body", "1 other page" if story.same_body == 1 else f"{story.same_body:,} other pages")
+        yield _told("same body", counted(story.same_body, "other page"))
     if story.body is not None:
         place = f"warc/{story.body.warc_file} at {story.body.warc_offset}"
-        yield _told("body", f"{place}, {story.body.warc_length:,} bytes, {story.body.digest}")
+        yield _told("body", f"{place}, {counted(story.body.warc_length, 'byte')}, {story.body.digest}")
         if story.body.stored_with is not None:
             yield _told("", f"the same bytes as {story.body.stored_with}, stored with it")
     yield from (_told("like it" if number == 0 else "", url) for number, url in enumerate(story.nearest))

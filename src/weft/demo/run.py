@@ -21,6 +21,7 @@ from weft.derive.read import Page, StoredCrawl
 from weft.derive.why import Story, story_of
 from weft.errors import Cause, FolderError, Reason
 from weft.folder import Folder
+from weft.human import counted
 from weft.loop import Observer, StopReason
 from weft.options import read_spec, spec_of
 from weft.records import State
@@ -97,7 +98,7 @@ def run_demo(folder: Path, observers: list[Observer], say: Callable[[str], None]
         say(f"{HOSTS} hosts, an endless part on each; the crawl begins")
         killed_at = _run_until_killed(plan.folder)
         if killed_at is not None:
-            say(f"killed at {killed_at} pages, to show that it can go on; it goes on")
+            say(f"killed at {counted(killed_at, 'page')}, to show that it can go on; it goes on")
         reason = run_plan(_resumed(plan), observers)
         elapsed_s = time.monotonic() - started
     return reason, _facts(plan.folder, reason, served, killed_at, elapsed_s)

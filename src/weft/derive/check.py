@@ -20,6 +20,7 @@ from isal import isal_zlib
 from weft.derive.read import PackedLink, StoredCrawl
 from weft.errors import FolderError, Reason, SpecError
 from weft.frontier.runs import ids_of, look_up
+from weft.human import counted
 from weft.records import LinkKind, Purpose
 from weft.store.cdxj import REVISIT_MIME, UNKNOWN_MIME, CdxRow, cdxj_line
 from weft.store.warc import Record, payload_digest, read_record
@@ -201,7 +202,7 @@ class _Check:
         running = self._count("SELECT count(*) FROM page WHERE state = 'R'")
         if running and self._killed:
             self._report.notes.append(
-                f"the crawl was killed with {running:,} pages under way; weft resume asks them again"
+                f"the crawl was killed with {counted(running, 'page')} under way; weft resume asks again"
             )
 
     def _links(self) -> int:

@@ -145,7 +145,7 @@ class _Page:
 
     def parsed(self, media: str, encoding: str | None) -> Parsed:
         if self.unresolved:
-            self.problems.append(f"{self.unresolved} links cannot be resolved")
+            self.problems.append(f"links that cannot be resolved: {self.unresolved}")
         if self.cut:
             self.problems.append(f"more than {self.max_links} links: the others are left out")
         return Parsed(

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from weft.derive.diff.compare import ADDED, CHANGED, GONE, MOVED, SAME, Comparison
 from weft.derive.graph.look import Color, Rings, size_of
 from weft.derive.graph.model import Edge, Field, Kind, Look, Node, Progress, silent
+from weft.human import counted
 
 COLORS: dict[str, Color] = {
     ADDED: (44, 160, 80),
@@ -51,7 +52,7 @@ class ChangeGraph:
     def description(self) -> str:
         counts = Counter(self._changes.values())
         told = ", ".join(f"{counts[change]:,} {change}" for change in COLORS)
-        return f"{self.node_count:,} pages: {told}; {self.edge_count:,} edges"
+        return f"{counted(self.node_count, 'page')}: {told}; {counted(self.edge_count, 'edge')}"
 
     def nodes(self, progress: Progress = silent) -> Iterator[Node]:
         order = list(COLORS)

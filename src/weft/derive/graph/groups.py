@@ -12,6 +12,7 @@ from weft.derive.graph.model import Choice, Edge, Field, Kind, Level, Look, Node
 from weft.derive.graph.pages import PageGraph
 from weft.derive.graph.select import Nodes
 from weft.derive.graph.where import EdgeFilter, Filter
+from weft.human import counted
 from weft.url import domain_of, path_of
 
 GROUP_FIELDS = (
@@ -102,8 +103,8 @@ class GroupGraph:
     @property
     def description(self) -> str:
         pages = sum(self._facts[group][0] for group in self._kept)
-        plural = "directories" if self._choice.level is Level.DIRECTORY else f"{self._choice.level.value}s"
-        return f"{self.node_count:,} {plural} with {pages:,} pages, and {self.edge_count:,} edges between them"
+        groups = counted(self.node_count, self._choice.level.value)
+        return f"{groups} with {counted(pages, 'page')}, and {counted(self.edge_count, 'edge')} between them"
 
     @property
     def fields(self) -> tuple[Field, ...]:

@@ -15,6 +15,7 @@ from weft.derive.graph.select import Hop, Nodes
 from weft.derive.graph.where import EdgeFilter
 from weft.derive.read import PackedLink
 from weft.errors import FolderError, SpecError
+from weft.human import counted
 from weft.records import LinkKind
 
 _AT_ONCE = 500
@@ -102,7 +103,7 @@ class PageGraph:
     @property
     def description(self) -> str:
         merged = "" if self._choice.merged.value == "no" else ", redirects and duplicates merged"
-        return f"{self.node_count:,} pages and {self.edge_count:,} edges{merged}"
+        return f"{counted(self.node_count, 'page')} and {counted(self.edge_count, 'edge')}{merged}"
 
     @property
     def fields(self) -> tuple[Field, ...]:

@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 from weft.derive.graph.look import Color
 from weft.derive.graph.model import Graph, Node, Progress, silent
+from weft.human import counted
 from weft.safe import shown
 
 if TYPE_CHECKING:
@@ -344,7 +345,7 @@ def _heading(graph: Graph, nodes: int, edges: int) -> list[Text]:
     """The name, how much there is, and what of it is shown."""
     told = graph.description
     if nodes < graph.node_count:
-        told += f". Shown: the {nodes:,} with most links to them, and the {edges:,} edges between these"
+        told += f". Shown: the {nodes:,} with most links to them, and {counted(edges, 'edge')} between these"
     return [
         Text(40, 56, _short(graph.name), 34, bold=True),
         Text(40, 88, shown(told)[:170], 18, color=(90, 90, 90)),

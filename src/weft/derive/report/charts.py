@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from weft.derive.report.markup import Html, tag, text
 from weft.derive.stats.model import Bar, Counts, Timeline
-from weft.human import human_seconds
+from weft.human import counted, human_seconds
 
 _BARS = 10
 _COLUMNS = 16
@@ -41,7 +41,7 @@ def values_of(counts: Counts, kind: str = "", most: int = _BARS) -> list[Value]:
     if len(rows) <= most:
         return rows
     rest = rows[most - 1 :]
-    return [*rows[: most - 1], Value(f"{len(rest):,} others", sum(row.number for row in rest), "rest")]
+    return [*rows[: most - 1], Value(counted(len(rest), "other"), sum(row.number for row in rest), "rest")]
 
 
 def bars(rows: Sequence[Value], names: str) -> Html:
@@ -219,7 +219,7 @@ def scatter(sites: Iterable[tuple[str, int, int]], pages_median: float, links_me
     )
     parts += [f'<text x="{at_x}" y="{at_y}" class="group">{name}</text>' for name, at_x, at_y in corners]
     for name, pages, links in points:
-        title = text(f"{name}: {pages:,} pages, {links:,} links")
+        title = text(f"{name}: {counted(pages, 'page')}, {counted(links, 'link')}")
         parts.append(
             f'<circle cx="{x(pages):.1f}" cy="{y(links):.1f}" r="4.5" class="point"><title>{title}</title></circle>'
         )

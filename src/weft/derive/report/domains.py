@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from weft.derive.report.charts import short
 from weft.derive.report.markup import Html, tag, text
 from weft.derive.stats.model import DomainLink
+from weft.human import counted
 
 SHOWN = 36
 _ROWS = 40
@@ -58,7 +59,7 @@ def picture(weights: Weights, names: Sequence[str], visited: frozenset[str], sta
     hues = {name: number % _HUES for number, name in enumerate(order)}
     lines = [
         _line(places[source], places[target], number / most, hues[source],
-              f"{source} \u2192 {target}: {number:,} links",
+              f"{source} \u2192 {target}: {counted(number, 'link')}",
               order.index(source), order.index(target))
         for (source, target), number in pairs
         if source != target
@@ -66,7 +67,7 @@ def picture(weights: Weights, names: Sequence[str], visited: frozenset[str], sta
     dots = [_dot(name, places[name], hues[name], number, weights, name in visited, name in starts, len(order) <= _LEVEL)
             for number, name in enumerate(order)]  # fmt: skip
     drawing = f'<g class="ties">{"".join(lines)}</g><g class="domains">{"".join(dots)}</g>'
-    label = f"how {len(order)} domains link to each other"
+    label = f"how {counted(len(order), 'domain')} link to each other"
     top = _SIZE / 2 - _RADIUS - 40 if len(order) <= _LEVEL else 0
     return Html(
         f'<svg viewBox="0 {top:.0f} {_SIZE} {_SIZE - 2 * top:.0f}" class="circle" role="img"'
@@ -116,7 +117,7 @@ def _dot(
     label = name if len(name) <= _LABEL else f"{name[: _LABEL - 1]}\u2026"
     star = "\u2605 " if start else ""
     words = f"{label} {star.strip()}".strip() if left else f"{star}{label}"
-    title = text(f"{name}{' (start)' if start else ''}: {own:,} links within")
+    title = text(f"{name}{' (start)' if start else ''}: {counted(own, 'link')} within")
     return (
         f'<g class="domain" data-n="{number}"><title>{title}</title>'
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size:.1f}" class="{kind}"/>'

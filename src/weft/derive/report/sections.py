@@ -11,7 +11,7 @@ from weft.derive.report.markup import Html, join, link, tag
 from weft.derive.report.sitemap import MapData
 from weft.derive.stats import Statistics
 from weft.derive.stats.model import Across, Numbers, SiteGroup, Totals
-from weft.human import human_bytes, human_seconds
+from weft.human import counted, human_bytes, human_seconds
 
 _URLS = 500
 _NAMED = 5
@@ -75,7 +75,7 @@ def _overview(statistics: Statistics, sites: Sequence[Numbers], drawn: MapData) 
     near = "" if whole.near_duplicates is None else f", {whole.near_duplicates:,} near"
     seconds = "" if totals.seconds_per_page is None else f"{totals.seconds_per_page:,.3g} s a page"
     tiles = [
-        _tile("pages", f"{whole.pages:,}", f"{whole.known:,} URLs known"),
+        _tile("pages", f"{whole.pages:,}", f"{counted(whole.known, 'URL')} known"),
         _tile("links", f"{whole.links:,}", f"{_one(whole.mean_links)} a page"),
         _tile("sites", f"{totals.sites_visited:,}", f"{totals.domains.known:,} known"),
         _tile("pages a second", f"{totals.pages_per_s:,.1f}", seconds),
@@ -84,7 +84,7 @@ def _overview(statistics: Statistics, sites: Sequence[Numbers], drawn: MapData) 
         _tile("duplicates", f"{whole.duplicate:,}", f"{whole.exact_duplicates:,} exact{near}"),
         _tile("images", f"{whole.image:,}", f"{_one(whole.mean_images)} a page"),
         _tile("documents", f"{whole.binary:,}", f"{_one(whole.mean_documents)} a page"),
-        _tile("broken links", f"{whole.broken_links:,}", f"to {totals.broken_pages:,} pages", "#broken"),
+        _tile("broken links", f"{whole.broken_links:,}", f"to {counted(totals.broken_pages, 'page')}", "#broken"),
         _tile("errors", f"{sum(whole.errors.values()):,}", "no answer", "#errors"),
         _tile("kept out", f"{whole.robots_refused:,}", "by robots.txt", "#errors"),
     ]
@@ -170,8 +170,8 @@ def _times(totals: Totals) -> str:
 
 
 def _map(statistics: Statistics, sites: Sequence[Numbers], drawn: MapData) -> Html:
-    count, sites_drawn = len(drawn.x), len(drawn.sites)
-    cut = f" {count:,} of {drawn.pages:,} pages are drawn, of {sites_drawn:,} sites, the nearest to a start first."
+    count, sites_drawn = len(drawn.x), counted(len(drawn.sites), "site")
+    cut = f" {count:,} of {drawn.pages:,} pages are drawn, of {sites_drawn}, the nearest to a start first."
     cut = cut if count < drawn.pages else ""
     words = (
         "Every disc is a site, every ring a depth, every point a page; the larger, the more links lead to it. Lines"
@@ -222,8 +222,9 @@ def _domains(statistics: Statistics, sites: Sequence[Numbers], drawn: MapData) -
                 domains.matrix(weights, names, f"links from domain to domain, to {words}"), class_=f"choice {name}")
         )  # fmt: skip
     words = (
-        f"{found.visited:,} domains were visited, {found.known:,} are known, of {found.registrable:,} registered"
-        f" domains. {found.pairs:,} pairs link. Lines have the colour of the domain that they come from; \u2605 marks a"
+        f"Domains: {found.visited:,} visited, {found.known:,} known,"
+        f" of {counted(found.registrable, 'registered domain')}; {counted(found.pairs, 'pair')} linked."
+        " Lines have the colour of the domain that they come from; \u2605 marks a"
         " start, a ring a domain that was not visited. The largest are shown."
     )
     switch = tag(
@@ -289,7 +290,7 @@ def _named(group: SiteGroup) -> str:
 
 def _broken(statistics: Statistics, sites: Sequence[Numbers], drawn: MapData) -> Html:
     totals = statistics.totals
-    number = f"{totals.all.broken_links:,} links lead to {totals.broken_pages:,} pages"
+    number = f"{counted(totals.all.broken_links, 'link')} to {counted(totals.broken_pages, 'page')}"
     words = f"{number} that answered 400 or more, or not at all."
     tools = tag(
         "p",
@@ -301,9 +302,7 @@ def _broken(statistics: Statistics, sites: Sequence[Numbers], drawn: MapData) ->
 
 def _errors(statistics: Statistics, sites: Sequence[Numbers], drawn: MapData) -> Html:
     totals, whole, chains = statistics.totals, statistics.totals.all, statistics.totals.redirects
-    hops = [
-        Value(f"{hops} {'hop' if hops == '1' else 'hops'}", number, "s3") for hops, number in chains.by_hops.items()
-    ]
+    hops = [Value(counted(int(hops), "hop"), number, "s3") for hops, number in chains.by_hops.items()]
     note = f"{chains.loops:,} never end, {chains.end_in_error:,} end in an error."
     refused = [
         row
@@ -344,7 +343,7 @@ def _against(statistics: Statistics, sites: Sequence[Numbers], drawn: MapData) -
         if found.difference is None
         else f" {charts.share(found.difference)} of all pages are in one of the two only."
     )
-    words = f"{found.here:,} pages here, {found.there:,} in {found.file}.{share}"
+    words = f"{counted(found.here, 'page')} here, {found.there:,} in {found.file}.{share}"
     return join(
         [
             tag("p", words, class_="lead"),

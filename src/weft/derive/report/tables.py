@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from weft.derive.report.markup import Html, link, tag
 from weft.derive.stats.model import AgainstSite, Broken, Chain, Counts, Noted, Numbers
-from weft.human import human_bytes
+from weft.human import counted, human_bytes
 
 _HOLDERS = 20
 _BROKEN = 1_000
@@ -129,8 +129,8 @@ def _holders(page: Broken) -> Html | None:
     if len(held) == 1:
         return tag("ul", held, class_="holders")
     more = page.links - len(held)
-    rest = tag("li", f"and {more:,} links more", class_="none") if more > 0 else None
-    return tag("details", tag("summary", f"{page.links:,} links"), tag("ul", held, rest, class_="holders"))
+    rest = tag("li", f"and {counted(more, 'link')} more", class_="none") if more > 0 else None
+    return tag("details", tag("summary", counted(page.links, "link")), tag("ul", held, rest, class_="holders"))
 
 
 def _anchor(anchor: str, kind: str) -> Html | None:

@@ -7,7 +7,7 @@ from itertools import islice
 
 from weft.derive.stats.gather import Statistics
 from weft.derive.stats.model import Across, Against, AgainstSite, Numbers, Totals
-from weft.human import human_bytes, human_seconds
+from weft.human import counted, human_bytes, human_seconds
 from weft.safe import shown
 
 _WORD = 12
@@ -48,7 +48,7 @@ def _pages(totals: Totals) -> Iterator[str]:
     yield _told(
         "pages",
         f"{whole.pages:,} stored; HTML of any status {whole.html:,}, duplicates {whole.duplicate:,}{near};"
-        f" {whole.known:,} URLs known",
+        f" {counted(whole.known, 'URL')} known",
     )
     states = {"waiting": "W", "running": "R", "answered": "C", "errors": "E", "refused": "refused"}
     yield _told("states", _counted({word: whole.states.get(key, 0) for word, key in states.items()}))
@@ -68,7 +68,7 @@ def _pages(totals: Totals) -> Iterator[str]:
     yield _told("documents", f"{whole.binary:,}: {_counted(whole.documents)}; {_mean(whole.mean_documents)} a page")
     if whole.errors:
         yield _told("errors", _counted(whole.errors))
-    yield _told("robots.txt", f"{whole.robots_refused:,} URLs refused")
+    yield _told("robots.txt", f"{counted(whole.robots_refused, 'URL')} refused")
     if whole.refused:
         yield _told("refused", _counted(whole.refused))
 
@@ -78,16 +78,17 @@ def _links(totals: Totals) -> Iterator[str]:
     kinds = (
         f"internal {whole.internal_links:,}, external {whole.external_links:,}, mailto and such {whole.other_links:,}"
     )
-    broken = f"{whole.broken_links:,} lead to {totals.broken_pages:,} broken pages"
+    broken = f"{whole.broken_links:,} to {counted(totals.broken_pages, 'broken page')}"
     yield _told("links", f"{whole.links:,}: {kinds}; {broken}; {_mean(whole.mean_links)} a page")
     if chains.number:
-        hops = ", ".join(
-            f"{hops} hop{'s' if hops != '1' else ''} {n:,}" for hops, n in islice(chains.by_hops.items(), 8)
+        hops = ", ".join(f"{counted(int(hops), 'hop')} {n:,}" for hops, n in islice(chains.by_hops.items(), 8))
+        yield _told(
+            "redirects",
+            f"{counted(chains.number, 'chain')}: {hops}; endless {chains.loops:,}, broken {chains.end_in_error:,}",
         )
-        number = f"{chains.number:,} chain{'s' * (chains.number != 1)}"
-        yield _told("redirects", f"{number}: {hops}; endless {chains.loops:,}, broken {chains.end_in_error:,}")
-    found = f"{domains.visited:,} visited, {domains.known:,} known, of {domains.registrable:,} registered domains"
-    yield _told("domains", f"{found}; {domains.pairs:,} pairs that link")
+    registered = counted(domains.registrable, "registered domain")
+    found = f"{domains.visited:,} visited, {domains.known:,} known, of {registered}"
+    yield _told("domains", f"{found}; {counted(domains.pairs, 'pair')} linked")
 
 
 def _sites(statistics: Statistics) -> Iterator[str]:
@@ -103,7 +104,7 @@ def _sites(statistics: Statistics) -> Iterator[str]:
     yield from _table(heading, rows)
     more = len(statistics.site_ids) - len(sites)
     if more > 0:
-        yield f"  and {more:,} sites more: --json, --csv and --html have them"
+        yield f"  and {counted(more, 'site')} more: --json, --csv and --html have them"
 
 
 def _site_row(numbers: Numbers) -> tuple[str, ...]:
@@ -119,7 +120,8 @@ def _across(across: Across) -> Iterator[str]:
         return
     yield ""
     correlation = "-" if across.rank_correlation is None else f"{across.rank_correlation:+.2f}"
-    numbers = f"{across.pages:,} pages, {across.internal_links:,} internal links, {_mean(across.mean_links)} a page"
+    links = f"{counted(across.internal_links, 'internal link')}, {_mean(across.mean_links)} a page"
+    numbers = f"{counted(across.pages, 'page')}, {links}"
     yield f"across {across.sites:,} sites: {numbers}; rank correlation of pages and links {correlation}"
     for group in across.groups:
         names = ", ".join(group.sites[:3]) + (", ..." if group.number > 3 else "")
@@ -145,7 +147,7 @@ def _lists(totals: Totals) -> Iterator[str]:
 
 def _against(against: Against) -> Iterator[str]:
     yield ""
-    yield f"against {against.file}: {against.there:,} pages there, {against.here:,} here"
+    yield f"against {against.file}: {counted(against.there, 'page')} there, {against.here:,} here"
     share = "" if against.difference is None else f"; {against.difference:.1%} of all are in one list only"
     yield _told("both", f"{against.both:,}{share}")
     if len(against.sites) > 1:
@@ -156,7 +158,7 @@ def _against(against: Against) -> Iterator[str]:
     yield _told("only there", f"{against.only_there:,}: {_counted(against.why_only_there)}")
     yield from (f"    {url}" for url in against.urls_only_there[:_LISTED])
     if against.not_urls or against.repeated:
-        yield _told("left out", f"{against.not_urls:,} entries that are no URLs, {against.repeated:,} repeated")
+        yield _told("left out", f"no URL {against.not_urls:,}, repeated {against.repeated:,}")
 
 
 def _against_row(site: AgainstSite) -> tuple[str, ...]:

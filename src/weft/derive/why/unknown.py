@@ -11,6 +11,7 @@ from weft.derive.why.facts import rewritten_of, robots_of, spec_of
 from weft.derive.why.refusals import SEEDS, refusal_of
 from weft.derive.why.story import RobotsSays, Story
 from weft.errors import Reason
+from weft.human import counted
 from weft.records import Verdict
 from weft.url import site_of
 
@@ -24,7 +25,7 @@ def recorded_story(crawl: StoredCrawl, url: str, url_id: int) -> Story:
     sitemap = db.execute("SELECT state, cause, entries FROM sitemap WHERE url = ?", (url_id,)).fetchone()
     if sitemap is not None:
         state, cause, entries = sitemap
-        end = {"C": f"read, with {entries:,} URLs", "E": f"not read: {cause}"}.get(state, "still to be read")
+        end = {"C": f"read, with {counted(entries, 'URL')}", "E": f"not read: {cause}"}.get(state, "still to be read")
         return _bare(
             crawl,
             url,
