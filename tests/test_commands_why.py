@@ -149,7 +149,7 @@ def test_a_failed_url(crawled: Stored) -> None:
 def test_urls_that_are_no_pages(crawled: Stored) -> None:
     assert why(crawled, "mailto:me@example.org")["reason"] == "NOT_HTTP"
     assert why(crawled, "/sitemap.xml")["outcome"] == "recorded"
-    assert "1 URLs" in said(why(crawled, "/sitemap.xml"))
+    assert "1 URL;" in said(why(crawled, "/sitemap.xml"))
     assert why(crawled, "/robots.txt")["outcome"] == "recorded"
 
 

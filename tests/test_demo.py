@@ -15,7 +15,7 @@ import pytest
 from conftest import Weft
 
 from weft.commands.demo import lines_of
-from weft.demo.run import KILL_AT_PAGES, Facts
+from weft.demo.run import Facts
 
 
 def processes_with(mark: str) -> list[str]:
@@ -47,7 +47,6 @@ def test_demo_shows_that_it_works(weft: Weft, tmp_path: Path) -> None:
     assert gone_within(mark, 60) == []
     facts = msgspec.json.decode(run.stdout, type=Facts)
     assert facts.complete and facts.expected > 300 and facts.stop_reason == "done"
-    assert facts.killed_at is None or facts.killed_at >= KILL_AT_PAGES
     assert facts.pages > 300 and facts.links > 3_000 and facts.hosts == 5
     assert {"200", "301", "404", "410", "500"} <= facts.statuses.keys()
     assert facts.errors == {"CONNECT_REFUSED": 1}
@@ -68,7 +67,7 @@ def shown_in_lines(facts: Facts) -> None:
     assert all(len(line) <= 100 for line in summary)
     text = "\n".join(lines)
     for wanted in (
-        "SIGKILL",
+        "SIGKILL" if facts.killed_at is not None else "before it could be killed",
         "answer key",
         "robots.txt",
         "nofollow",
