@@ -205,6 +205,29 @@ def test_too_many_links_are_cut() -> None:
     assert not parse_page(b"<a href=x>y</a>" * 20, URL, "text/html", max_links=20).links_cut
 
 
+@pytest.mark.parametrize(
+    "crowd",
+    [
+        b"<img srcset='" + b", ".join(b"/i%d.png 2x" % n for n in range(90)) + b"'>",
+        b"<img src=/i.png>" * 90,
+        b"<link rel=preload href=/p.js><script src=/s.js></script>" * 45,
+        b"<form action=/f></form><object data=/o></object>" * 45,
+    ],
+)
+def test_links_to_pages_come_before_images(crowd: bytes) -> None:
+    """What crowds a page cannot hide its links: those to pages stay, in order, and the first of the others."""
+    pages = b"".join(b"<a href=/%d><img src=/own.png alt=%d></a>" % (n, n) for n in range(15))
+    more = b"<iframe src=/frame></iframe><map><area href=/area></map><b onclick=\"location='/code'\">x</b>"
+    found = parse_page(b"<a href=/first>f</a>" + crowd + pages + more, URL, "text/html", max_links=30)
+    assert (len(found.links), found.links_cut) == (30, True)
+    wanted = ["/first", *(f"/{n}" for n in range(15)), "/frame", "/area", "/code"]
+    led = [link for link in found.links if link.kind in (1, 2, 4, 5, 6, 7)]
+    assert [link.target.removeprefix("http://h.test") for link in led] == wanted
+    assert [link.anchor for link in led[1:16]] == [str(n) for n in range(15)]
+    only = parse_page(b"<a href=/first>f</a>" + crowd + b"<a href=x>y</a>" * 50, URL, "text/html", max_links=30)
+    assert [link.kind for link in only.links] == [1] * 30
+
+
 def test_facts() -> None:
     found = page(
         """<html lang=en-GB><title> A

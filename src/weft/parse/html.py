@@ -68,6 +68,8 @@ _SCRIPT: Final = int(LinkKind.SCRIPT)
 _STYLE: Final = int(LinkKind.STYLE)
 _MEDIA: Final = int(LinkKind.MEDIA)
 _EMBED: Final = int(LinkKind.EMBED)
+_TO_PAGES: Final = frozenset({_A, _AREA, _FRAME, _IFRAME, _REFRESH, _ONCLICK})
+"""Kinds that lead to pages: of a page with too many links they are kept before images, scripts and the like."""
 
 
 def parse_page(
@@ -133,6 +135,7 @@ class _Page:
     anchor_at = 0
     is_unnamed = False
     text = ""
+    late_left: int | None = None  # how many more there may be: as many as there are links to make room for them
 
     def __init__(self, url: str, encoding: str, max_links: int, agent: str) -> None:
         self.url = url
@@ -141,11 +144,14 @@ class _Page:
         self.resolver = Resolver(url, encoding, serialised=True)
         self.max_links = min(max_links, max(100, _MAX_TARGETS // (len(url) + 1)))
         self.links: list[Link] = []
+        self.late: list[Link] = []  # those to pages that came when the page was full
         self.problems: list[str] = []
 
     def parsed(self, media: str, encoding: str | None) -> Parsed:
         if self.unresolved:
             self.problems.append(f"links that cannot be resolved: {self.unresolved}")
+        if self.late:
+            self._make_room()
         if self.cut:
             self.problems.append(f"more than {self.max_links} links: the others are left out")
         return Parsed(
@@ -180,6 +186,8 @@ class _Page:
             links, self.unresolved, self.canonical = of_headers
             del self.links[links:]
             self.cut, self.anchor, self.is_unnamed = False, None, False
+            self.late.clear()
+            self.late_left = None
             self._walk(document)
 
     def _walk(self, document: Document) -> bool:
@@ -267,7 +275,7 @@ class _Page:
             reference = element.attr("xlink:href")
             if reference is None:
                 return
-        if len(self.links) >= self.max_links:
+        if len(self.links) >= self.max_links and not self._late_room():
             self.cut = True
         else:
             self._add(reference, _A, self._anchor_text(element), _rel(element.attr("rel") or ""))
@@ -287,11 +295,30 @@ class _Page:
                 if target[: target.find(":")] in _LEFT_OUT:
                     return None
                 target, fragment = target[:MAX_OPAQUE], fragment[:MAX_OPAQUE]
-        if len(self.links) >= self.max_links:
-            self.cut = True
-        else:
+        if len(self.links) < self.max_links:
             self.links.append(tuple.__new__(Link, (target, kind, anchor, rel, fragment)))
+            return target
+        self.cut = True
+        if kind in _TO_PAGES and (room := self._late_room()):
+            self.late_left = room - 1
+            self.late.append(Link(target, kind, anchor, rel, fragment))
         return target
+
+    def _late_room(self) -> int:
+        """How many links to pages a full page still takes: in the place of others."""
+        if self.late_left is None:
+            self.late_left = sum(link.kind not in _TO_PAGES for link in self.links)
+        return self.late_left
+
+    def _make_room(self) -> None:
+        """Puts the links to pages that came late in the place of the last links that lead to none."""
+        kept, leaving = [], len(self.late)
+        for link in reversed(self.links):
+            if leaving and link.kind not in _TO_PAGES:
+                leaving -= 1
+            else:
+                kept.append(link)
+        self.links = [*reversed(kept), *self.late]
 
     def _take_base(self, element: Element) -> bool:
         """Whether this is the base of the document, which changes what all its links mean."""

@@ -98,7 +98,7 @@ def limits_options() -> list[Option]:
             "limits.max_links_per_page",
             whole(1),
             LIMITS,
-            "keep the first N links of a page",
+            "keep the first N links of a page; those that lead to pages before images and the like",
             "20000",
             may_change=True,
         ),
