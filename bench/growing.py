@@ -17,7 +17,8 @@ from weft.db import Database, open_writer
 from weft.frontier.discovery import Hand
 from weft.frontier.polite import Schedule
 from weft.frontier.runs import FAN_IN, RUN_ENTRIES, Runs
-from weft.frontier.sql import Settled, SqlFrontier
+from weft.frontier.settling import Settled
+from weft.frontier.sql import SqlFrontier
 from weft.ports import Clock, Parent, Pass
 from weft.records import ADMITTED, Lease, Link, LinkKind, Verdict
 from weft.spec import CrawlSpec, Paces, Politeness

@@ -12,9 +12,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from weft.db import Database, open_writer
 from weft.errors import Reason
+from weft.frontier.leases import AddressOf
 from weft.frontier.memory import MemoryFrontier
 from weft.frontier.polite import Schedule, Site
-from weft.frontier.sql import Settled, SqlFrontier
+from weft.frontier.settling import Settled
+from weft.frontier.sql import SqlFrontier
 from weft.ports import Clock, Parent, Pass
 from weft.records import ADMITTED, Lease, Link, LinkKind, State, Verdict, Visit
 from weft.spec import CrawlSpec, Paces, Politeness, Scope
@@ -68,8 +70,13 @@ def belongs(url: str) -> bool:
     return "out.test" not in url
 
 
+def loopback(_host: str) -> tuple[str, ...]:
+    return ("127.0.0.1",)
+
+
 def make_sql(
-    database: Database, time: FakeTime, order: str, per_host: int, cache: int, sites: int = 1000, run: int = 1000
+    database: Database, time: FakeTime, order: str, per_host: int, cache: int, sites: int = 1000, run: int = 1000,
+    address_of: AddressOf = loopback,
 ) -> SqlFrontier:  # fmt: skip
     spec = CrawlSpec(
         scope=Scope(follow=("a", "redirect"), max_depth=MAX_DEPTH),
@@ -78,7 +85,7 @@ def make_sql(
     schedule = Schedule(lambda ip: (0, 0.0), by_turns=order == "dfs")
     return SqlFrontier(
         database.connection, spec, PlainJudge(), OpenGate(), schedule, Normalizer(DEFAULT_RULES),
-        Clock(now=time, mono=time), lambda host: ("127.0.0.1",), paces=Paces(spec), hash_seed=7, cache_entries=cache,
+        Clock(now=time, mono=time), address_of, paces=Paces(spec), hash_seed=7, cache_entries=cache,
         sites_in_ram=sites, run_entries=run,
     )  # fmt: skip
 

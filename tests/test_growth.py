@@ -12,14 +12,16 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_frontier import FakeTime, make_sql
+from test_frontier import FakeTime, loopback, make_sql
 
 from weft.db import open_writer
 from weft.derive.read import StoredCrawl
 from weft.frontier import runs as runs_module
+from weft.frontier.leases import AddressOf
 from weft.frontier.runs import CHUNK_ENTRIES, FAN_IN, Runs, empty_filter, fill, look_everywhere, look_up
 from weft.frontier.seen import Seen, fingerprint_of
-from weft.frontier.sql import Settled, SqlFrontier
+from weft.frontier.settling import Settled
+from weft.frontier.sql import SqlFrontier
 from weft.store.schema import MIGRATIONS, create
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
@@ -198,10 +200,12 @@ def test_sites_wait_on_disk(tmp_path: Path, in_ram: int, monkeypatch: pytest.Mon
     assert sorted(taken) == sorted(urls)
 
 
-def make_sql_of(connection: sqlite3.Connection, time: FakeTime, in_ram: int) -> SqlFrontier:
+def make_sql_of(
+    connection: sqlite3.Connection, time: FakeTime, in_ram: int, address_of: AddressOf = loopback
+) -> SqlFrontier:
     from weft.db import Database
 
-    return make_sql(Database(connection, Path("crawl.db")), time, "bfs", 1, 10, in_ram, 16)
+    return make_sql(Database(connection, Path("crawl.db")), time, "bfs", 1, 10, in_ram, 16, address_of)
 
 
 def test_resting_sites_do_not_keep_others_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,7 +240,7 @@ def test_resting_sites_do_not_keep_others_waiting(tmp_path: Path, monkeypatch: p
 def test_few_names_are_resolved_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sites come from disk only as fast as their addresses are found."""
     monkeypatch.setattr("weft.frontier.sites.SWEPT", 5)
-    monkeypatch.setattr("weft.frontier.sql.RESOLVING_MOST", 10)
+    monkeypatch.setattr("weft.frontier.leases.RESOLVING_MOST", 10)
     time, addresses = FakeTime(), dict[str, tuple[str, ...]]()
     with opened(tmp_path / "crawl.db") as connection:
         frontier = make_sql_of(connection, time, 1000)
@@ -245,8 +249,7 @@ def test_few_names_are_resolved_at_once(tmp_path: Path, monkeypatch: pytest.Monk
             frontier.discovery.seed(f"http://{site}.a.test/", "test")
         frontier.flush()
         connection.execute("COMMIT")
-        frontier = make_sql_of(connection, time, 1000)
-        frontier._address_of = addresses.get
+        frontier = make_sql_of(connection, time, 1000, addresses.get)
         connection.execute("BEGIN")
         frontier.load(killed=False, limits_changed=False)
         connection.execute("COMMIT")

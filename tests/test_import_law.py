@@ -31,7 +31,7 @@ HEAVY = (
     "argparse",
 )
 
-LOOP_MAY_KNOW = {"weft.frontier.sql": {"Settled"}, "weft.fetch.site": {"AskAgain", "Learnt"}}
+LOOP_MAY_KNOW = {"weft.frontier.settling": {"Settled"}, "weft.fetch.site": {"AskAgain", "Learnt"}}
 """The value types that the loop builds or takes apart; it knows nothing else of the stations."""
 
 PURE_LEAVES = tuple(

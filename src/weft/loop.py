@@ -15,7 +15,7 @@ import msgspec
 from weft.conclude import REDIRECTS, Concluded, back_off
 from weft.errors import POLICIES, BugError, Cause
 from weft.fetch.site import AskAgain, Learnt
-from weft.frontier.sql import Settled
+from weft.frontier.settling import Settled
 from weft.records import Failure, Fetched, Lease, Purpose
 from weft.url import host_of, origin_of, site_of
 

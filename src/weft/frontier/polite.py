@@ -55,7 +55,7 @@ class Site:
         self.parallel = parallel  # requests at once
         self.next_at = 0.0
         self.running = 0
-        self.ahead = 0  # leased, and asked as soon as a request that runs is over (``SqlFrontier.take_ahead``)
+        self.ahead = 0  # leased, and asked as soon as a request that runs is over (``Leases.take_ahead``)
         self.head: list[HeadKey] = []
         self.heads: dict[int, Waiting] = {}
         self.cursor: HeadKey = END

@@ -1,0 +1,64 @@
+"""How many pages, and how much time, a site may have; what waits on a site that has had them is set aside."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+
+from weft.errors import Reason
+from weft.frontier.polite import END, Site
+from weft.ports import Clock
+from weft.spec import Limits
+
+CUT_AT_ONCE = 20_000
+
+
+class Budgets:
+    """See the module. ``answered`` counts pages by site before their tick, ``cut_sites`` names those being cut."""
+
+    def __init__(self, connection: sqlite3.Connection, limits: Limits, clock: Clock, counts: dict[str, int]) -> None:
+        self._db = connection
+        self._clock = clock
+        self._counts = counts
+        self._page_limit = limits.max_pages_per_site
+        self._time_limit_s = limits.max_time_per_site_s
+        self.answered: Counter[int] = Counter()  # by site: answered 2xx since the last tick
+        self.cut_sites: dict[int, str] = {}
+        self._cut_wholly: list[int] = []
+
+    def is_spent(self, site: Site) -> bool:
+        """Whether the site has had its pages or its time; what waits there is then set aside at the next tick."""
+        reason = None
+        pages = site.pages + self.answered[site.id]
+        if self._page_limit is not None and pages + site.running + site.ahead >= self._page_limit:
+            if pages < self._page_limit:
+                return True  # what is under way may still fail: wait for it
+            reason = Reason.SITE_PAGES
+        used_s = (self._clock.epoch_ms() - site.first_ms) / 1000 if site.first_ms else 0.0
+        if self._time_limit_s is not None and used_s >= self._time_limit_s:
+            reason = Reason.SITE_TIME
+        if reason is None:
+            return False
+        self.cut_sites[site.id] = reason.value
+        site.head, site.heads, site.cursor = [], {}, END
+        return True
+
+    def set_aside(self) -> None:
+        """Writes what waits on sites that are over their budget, so much at a time that a tick stays short."""
+        for site_id, reason in list(self.cut_sites.items()):
+            number = 0
+            for tried in ("NOT NULL", "NULL"):
+                some = f"SELECT id FROM page WHERE site = ? AND state = 'W' AND retry_ms IS {tried} LIMIT {CUT_AT_ONCE}"
+                number = self._db.execute(
+                    f"UPDATE page SET state = NULL, reason = ?, retry_ms = NULL WHERE id IN ({some})", (reason, site_id)
+                ).rowcount
+                self._counts["waiting"] -= number
+                self._counts["refused"] += number
+            if number < CUT_AT_ONCE:
+                self._cut_wholly.append(site_id)
+
+    def committed(self) -> None:
+        """After the commit: nothing waits any more on the sites that were cut wholly."""
+        for site_id in self._cut_wholly:
+            self.cut_sites.pop(site_id, None)
+        self._cut_wholly = []

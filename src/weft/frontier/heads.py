@@ -1,0 +1,132 @@
+"""The heads of the sites' queues in RAM: what comes into them from disk, from a tick, and when it is tried again."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Container, Iterable
+
+from weft.frontier.discovery import Discovery
+from weft.frontier.polite import END, START, Schedule, Site, Waiting
+from weft.frontier.sites import Sites
+from weft.ports import Clock
+
+HEAD_SIZE = 128
+HEADS_IN_ALL = 60_000
+RETRIES_AT_ONCE = 2_000
+_MORE_RETRIES_MS = 250
+
+
+class Heads:
+    """See the module. ``retry_ms`` says when to look for pages to be tried again; None: there are none."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, discovery: Discovery, schedule: Schedule, sites: Sites, clock: Clock,
+        cut_sites: Container[int], min_depth: int,
+    ) -> None:  # fmt: skip
+        self._db = connection
+        self._discovery = discovery
+        self._hands = discovery.hands
+        self._schedule = schedule
+        self._sites = sites
+        self._clock = clock
+        self._cut_sites = cut_sites
+        self._min_depth = min_depth
+        self.retry_ms: int | None = None
+
+    def next_waiting(self, site: Site) -> Waiting | None:
+        """Takes the first page out of the site's queue; None where it is empty, or others wait longer."""
+        entry = site.pop()
+        if entry is None and site.cursor is not END:
+            if site.cursor is not START and self._sites.on_disk and self._sites.is_full:
+                site.is_through = True  # others wait longer
+                return None
+            self._refill(site)
+            entry = site.pop()
+        return entry
+
+    def _size(self) -> int:
+        return max(4, min(HEAD_SIZE, HEADS_IN_ALL // max(1, len(self._schedule.sites))))
+
+    def _refill(self, site: Site) -> None:
+        """Reads the next stretch of the site's queue: a range of the index, never a scan."""
+        while site.cursor is not END:
+            size = self._size()
+            rows = self._db.execute(
+                "SELECT p.id, p.priority, u.text, p.depth, p.hops, p.chain, p.attempts FROM page p"
+                " JOIN url u ON u.id = coalesce(p.url, p.id)"
+                " WHERE p.site = ? AND p.state = 'W' AND p.retry_ms IS NULL AND (p.priority, p.id) > (?, ?)"
+                " ORDER BY p.priority, p.id LIMIT ?",
+                (site.id, *site.cursor, size),
+            ).fetchall()
+            site.cursor = END if len(rows) < size else (rows[-1][1], rows[-1][0])
+            for page, priority, url, depth, hops, chain, attempts in rows:
+                if page not in self._hands and depth >= self._min_depth:
+                    site.push(Waiting(page, priority, url, depth, hops, chain, attempts))
+            if site.heads:
+                return
+
+    # ---- what is tried again ---------------------------------------------------------------------------------
+
+    def look_for_retries(self, at_ms: int) -> None:
+        """There is a page whose time to be tried again comes then."""
+        self.retry_ms = at_ms if self.retry_ms is None else min(self.retry_ms, at_ms)
+
+    def load_retries(self, now: float) -> None:
+        """Brings pages whose time to be tried again has come to the heads of their sites."""
+        rows = self._db.execute(
+            "SELECT p.id, p.site, p.priority, u.text, p.depth, p.hops, p.chain, p.attempts, p.retry_ms FROM page p"
+            " JOIN url u ON u.id = coalesce(p.url, p.id)"
+            " WHERE p.state = 'W' AND p.retry_ms IS NOT NULL ORDER BY p.retry_ms LIMIT ?",
+            (RETRIES_AT_ONCE,),
+        ).fetchall()
+        self.retry_ms = None
+        now_ms = self._clock.epoch_ms()
+        for page, site_id, priority, url, depth, hops, chain, attempts, retry_ms in rows:
+            if page in self._hands:
+                continue
+            site = self._sites.get(site_id)
+            if page in site.heads:
+                continue
+            if retry_ms > now_ms:
+                self.retry_ms = retry_ms
+                break
+            site.push(Waiting(page, priority, url, depth, hops, chain, attempts))
+            self._schedule.place(site, now)
+        else:
+            if len(rows) == RETRIES_AT_ONCE:  # there may be more: they are looked for when some of these are through
+                self.retry_ms = now_ms + _MORE_RETRIES_MS
+
+    # ---- what a tick admitted --------------------------------------------------------------------------------
+
+    def join(self, admitted: Iterable[int], moved: Iterable[int], now: float) -> None:
+        """Puts pages that are new in the queue, or have another place in it, into the heads where they belong."""
+        touched: set[Site] = set()
+        for page in admitted:
+            self._join(page, touched)
+        for page in moved:
+            self._join(page, touched)
+        for site in touched:
+            self._schedule.place(site, now)
+
+    def _join(self, page: int, touched: set[Site]) -> None:
+        """Puts a page into the head of its site, if it belongs there."""
+        row = self._discovery.row(page)
+        if row.state != "W" or row.site in self._cut_sites or row.depth < self._min_depth or page in self._hands:
+            return
+        site = self._schedule.sites.get(row.site)
+        if site is None:
+            if self._sites.is_full:
+                self._sites.look_on_disk()
+                return
+            site = self._sites.get(row.site)
+        elif site.cursor is not END and (row.priority, page) > site.cursor:
+            if not site.placed:
+                touched.add(site)
+            return
+        if page in site.heads:
+            return
+        site.push(self._discovery.waiting(row))
+        touched.add(site)
+        size = self._size()
+        if len(site.heads) > 2 * size:
+            site.trim(size)

@@ -1,0 +1,273 @@
+"""Whose turn it is, as leases; and the clocks of site and address as their requests start and end.
+
+Politeness and robots.txt are inside: there is no other way to a lease. Nothing here writes to the database.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from weft.frontier.budgets import Budgets
+from weft.frontier.heads import Heads
+from weft.frontier.pace import next_pace_s
+from weft.frontier.polite import Schedule, Site, Waiting
+from weft.frontier.settling import Settling
+from weft.frontier.sites import Sites
+from weft.ports import Ask, Clock, Gate, Hold, Judge, Pass, Refuse
+from weft.records import Failure, Lease, Purpose, Verdict
+from weft.spec import Politeness
+
+AddressOf = Callable[[str], tuple[str, ...] | Failure | None]
+RESOLVING_MOST = 1_000  # sites whose address is being asked for: then no more come from disk
+_REFUSALS_A_TAKE = 2_000
+_READ_BY_SERVER_S = 0.25  # a request that was sent has been read after this, even by a busy server
+
+
+class Leases:
+    """See the module. ``unresolved`` are the sites whose address is to be asked for, ``resolving`` how many wait."""
+
+    def __init__(
+        self, politeness: Politeness, judge: Judge, gate: Gate, schedule: Schedule, sites: Sites, heads: Heads,
+        budgets: Budgets, settling: Settling, clock: Clock, address_of: AddressOf,
+    ) -> None:  # fmt: skip
+        self._judge = judge
+        self._gate = gate
+        self._schedule = schedule
+        self._sites = sites
+        self._heads = heads
+        self._settling = settling
+        self._clock = clock
+        self._address_of = address_of
+        self._next_waiting = heads.next_waiting
+        self._in_hand = settling.in_hand
+        self._is_spent = budgets.is_spent
+        self._answered = budgets.answered
+        self._breadth_first = politeness.order == "bfs"
+        self._auto_pace = politeness.pace == "auto"
+        self._longest_pace_s = politeness.max_crawl_delay_s
+        self._hands = settling.hands
+        self.unresolved: deque[Site] = deque()
+        self.resolving = 0
+        self.refused_errands: list[tuple[Lease, Refuse]] = []
+        self._errand_ips: dict[tuple[Purpose, str], str] = {}
+        self._refusals_left = 0
+
+    # ---- given out -------------------------------------------------------------------------------------------
+
+    def take(self, most: int) -> list[Lease]:
+        """Up to ``most`` leases whose time has come, in order."""
+        now = self._clock.seconds()
+        retry_ms = self._heads.retry_ms
+        if retry_ms is not None and retry_ms <= self._clock.epoch_ms():
+            self._heads.load_retries(now)
+        self._schedule.wake(now)
+        leases: list[Lease] = []
+        self._refusals_left = _REFUSALS_A_TAKE
+        while len(leases) < most and self._refusals_left > 0:
+            site = self._schedule.next_ready(now)
+            if site is None:
+                if self.resolving >= RESOLVING_MOST or not self._sites.sweep(now):
+                    break
+                continue
+            lease = self._lease_of(site, now)
+            if lease is not None:
+                leases.append(lease)
+                site.running += 1
+                site.turns += 1
+                site.next_at = max(site.next_at, now + site.gap_s)
+                site.first_ms = site.first_ms or self._clock.epoch_ms()
+                self._schedule.changed.add(site)
+            if lease is not None or self._refusals_left <= 0:
+                self._schedule.place(site, now)  # else it waits for an answer, which will place it again
+        return leases
+
+    def take_ahead(self, site_id: int, most: int) -> list[Lease]:
+        """Up to ``most`` leases of a site whose requests may follow each other without a pause.
+
+        Each is asked when a request of the same site is over, in its place (``promoted``), so that no more run at once
+        than may; it saves the way back here in between. None where the site has a delay, rests, or waits for something.
+        """
+        site = self._schedule.sites.get(site_id)
+        leases: list[Lease] = []
+        while site is not None and len(leases) < most and self._goes_on_at_once(site):
+            lease = self._errand_or_page(site)
+            if lease is None:
+                break
+            if lease.purpose is not Purpose.PAGE:  # robots.txt has grown old: it takes its turn like any other request
+                site.errands.appendleft(lease)
+                self._schedule.place(site, self._clock.seconds())
+                break
+            site.ahead += 1
+            leases.append(lease)
+        return leases
+
+    def _goes_on_at_once(self, site: Site) -> bool:
+        addresses = self._address_of(site.host)
+        if not isinstance(addresses, tuple) or (addresses[0] if addresses else "") != site.ip:
+            return False
+        return not (
+            site.gap_s
+            or self._auto_pace
+            or site.errands
+            or site.robots_pending
+            or site.slow_answers
+            or site.failures
+            or not self._breadth_first
+            or site.next_at > self._clock.seconds()
+            or not self._schedule.is_unhurried(site.ip)
+        )
+
+    def _lease_of(self, site: Site, now: float) -> Lease | None:
+        """The site's next lease, or None where it has to wait for something (and then it is not ready any more)."""
+        addresses = self._address_of(site.host)
+        if addresses is None:
+            site.resolving = True
+            self.resolving += 1
+            self.unresolved.append(site)
+            return None
+        site.ip = addresses[0] if isinstance(addresses, tuple) and addresses else ""
+        if not self._schedule.enter(site, now):
+            return None
+        lease = self._errand_or_page(site)
+        if lease is None:
+            self._schedule.leave(site.ip, now)
+            return None
+        if lease.purpose is not Purpose.PAGE:
+            self._errand_ips[(lease.purpose, lease.url)] = site.ip
+        return lease
+
+    def _errand_or_page(self, site: Site) -> Lease | None:
+        while site.errands:
+            if site.errands[0].purpose is Purpose.ROBOTS:
+                return site.errands.popleft()
+            if site.robots_pending:
+                return None
+            match self._gate.check(site.errands[0].url, site.id):
+                case Pass():
+                    return site.errands.popleft()
+                case Ask(lease=lease):
+                    site.robots_pending = True
+                    return lease
+                case Hold():
+                    site.robots_pending = True
+                    return None
+                case Refuse() as refused:
+                    self.refused_errands.append((site.errands.popleft(), refused))
+        if site.robots_pending:
+            return None
+        if self._is_spent(site):
+            return None
+        while (entry := self._next_waiting(site)) is not None:
+            match self._ask_gates(entry, site):
+                case Pass(delay_s=delay_s):
+                    site.delay_s = self._sites.delay_s(site.name, delay_s)
+                    hand = self._in_hand(entry, site)
+                    return Lease(
+                        page=entry.page,
+                        url=entry.url,
+                        site=site.id,
+                        depth=entry.depth,
+                        attempt=hand.attempts,
+                        hops=entry.hops,
+                    )
+                case Ask(lease=lease):
+                    site.push(entry)
+                    site.robots_pending = True
+                    return lease
+                case Hold():
+                    site.push(entry)
+                    site.robots_pending = True
+                    return None
+                case (Refuse() | Verdict()) as refusal:
+                    self._in_hand(entry, site)
+                    self._settling.refused.append((entry.page, refusal))
+                    self._refusals_left -= 1
+                    if self._refusals_left <= 0:
+                        return None
+        return None
+
+    def _ask_gates(self, entry: Waiting, site: Site) -> Pass | Ask | Hold | Refuse | Verdict:
+        """What was learnt of the site since the page was admitted, then robots.txt."""
+        if self._judge.is_suspect(site.id):
+            verdict = self._judge.judge_waiting(entry.url, site.id)
+            if not verdict.admitted:
+                return verdict
+        return self._gate.check(entry.url, site.id)
+
+    def addressed(self, site: Site) -> None:
+        """The site's address is known now, or its look-up failed, and then the fetch will say so."""
+        site.resolving = False
+        self.resolving -= 1
+        self._schedule.place(site, self._clock.seconds())
+
+    def wait_s(self) -> float | None:
+        """Seconds until something can be taken; None if nothing waits for time (only for answers, or not at all)."""
+        times = []
+        at = self._schedule.next_at()
+        if at is not None:
+            times.append(at - self._clock.seconds())
+        if self._heads.retry_ms is not None:
+            times.append((self._heads.retry_ms - self._clock.epoch_ms()) / 1000)
+        sweep_s = self._sites.wait_s()
+        if sweep_s is not None and self.resolving < RESOLVING_MOST:  # else an address wakes the crawl
+            times.append(sweep_s)
+        return max(0.0, min(times)) if times else None
+
+    def rests_long(self, max_wait_s: float) -> float | None:
+        """Seconds to the next turn, if that is longer than ``max_wait_s`` and than the site's own delay; else None."""
+        wait_s = self.wait_s()
+        if wait_s is None or wait_s <= max_wait_s:
+            return None
+        site = self._schedule.first_sleeper()
+        return None if site is not None and wait_s <= site.gap_s else wait_s
+
+    # ---- their requests --------------------------------------------------------------------------------------
+
+    def started(self, lease: Lease) -> None:
+        """The request goes out now: the delay counts from here, not from when the lease was given."""
+        site = self._schedule.sites[lease.site]
+        site.next_at = max(site.next_at, self._clock.seconds() + site.gap_s)
+        self._schedule.changed.add(site)
+
+    def promoted(self, lease: Lease) -> None:
+        """A lease taken ahead is asked now, in the place of one that is about to be freed."""
+        site = self._schedule.sites[lease.site]
+        site.ahead -= 1
+        site.running += 1
+        self._schedule.inherit(self._hands[lease.page].ip)
+
+    def answered(self, lease: Lease, answer_s: float, status: int | None) -> None:
+        """How long an answer took (None: there was none) sets the pace of its site, where the user wants that.
+
+        A page that was answered well counts for --max-pages-per-site at once, before its tick.
+        """
+        if lease.purpose is Purpose.PAGE and status is not None and 200 <= status < 300:
+            self._answered[lease.site] += 1
+        if self._auto_pace:
+            site = self._schedule.sites[lease.site]
+            site.pace_s = next_pace_s(
+                site.pace_s, answer_s, status, delay_s=site.delay_s, parallel=site.parallel,
+                most_s=self._longest_pace_s,
+            )  # fmt: skip
+
+    def freed(self, lease: Lease, response_s: float = 0.0) -> None:
+        """The request is over: its slots are free at once, before its tick.
+
+        When exactly the server read it is not known, only that it was before it answered; so the delay counts from
+        the end of a quick answer, and for a slow one from a good moment after it was sent.
+        """
+        now = self._clock.seconds()
+        site = self._schedule.sites[lease.site]
+        site.running -= 1
+        self._schedule.touched.add(site)
+        self._schedule.changed.add(site)
+        read_at = now - max(0.0, response_s - _READ_BY_SERVER_S)
+        if site.delay_s or site.pace_s:
+            site.next_at = max(site.next_at, read_at + site.gap_s)
+        if lease.purpose is Purpose.PAGE:
+            ip = self._hands[lease.page].ip
+        else:
+            ip = self._errand_ips.pop((lease.purpose, lease.url), "")
+        self._schedule.leave(ip, now, read_at)
+        self._schedule.place(site, now)

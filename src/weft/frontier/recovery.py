@@ -1,0 +1,58 @@
+"""What an earlier run left in the tables, made ready for this one: states, limits that were lifted, failures that pass.
+
+All of it is written inside the caller's transaction, and ``counts`` follows.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+import msgspec
+
+from weft.errors import POLICIES, Reason
+from weft.frontier.discovery import LIMIT_REASONS
+from weft.frontier.seen import DEPTH_MAX
+from weft.spec import Paces
+
+
+def return_running(connection: sqlite3.Connection, counts: dict[str, int]) -> None:
+    """Every R becomes W: nobody holds it any more."""
+    counts["waiting"] += connection.execute("UPDATE page SET state = 'W' WHERE state = 'R'").rowcount
+    counts["running"] = 0
+
+
+def lift_limits(connection: sqlite3.Connection, counts: dict[str, int], paces: Paces, max_depth: int | None) -> None:
+    """Lets in what only an older, tighter limit kept out."""
+    back = connection.execute(
+        "UPDATE page SET state = 'W', reason = NULL WHERE state IS NULL AND reason IN (?, ?)", LIMIT_REASONS
+    ).rowcount
+    own = paces.depths()
+    lift = "UPDATE page SET state = 'W', reason = NULL WHERE state IS NULL AND reason = ? AND depth <= ? AND site "
+    named = "IN (SELECT s.id FROM site s JOIN json_each(?) j ON j.value = s.name)"
+    bounds = [(named, [name], depth) for name, depth in own.items()]
+    for where, names, deepest in [*bounds, (f"NOT {named}", list(own), max_depth)]:
+        bound = DEPTH_MAX if deepest is None else deepest
+        back += connection.execute(
+            lift + where, (Reason.TOO_DEEP.value, bound, msgspec.json.encode(names).decode())
+        ).rowcount
+    counts["waiting"] += back
+    counts["refused"] -= back
+
+
+def retry_failed(connection: sqlite3.Connection, counts: dict[str, int]) -> int:
+    """Puts back what failed for a passing reason (E4); how many those were."""
+    passing = [cause.value for cause, policy in POLICIES.items() if policy.passing]
+    marks = ", ".join("?" * len(passing))
+    number = connection.execute(
+        f"UPDATE page SET state = 'W', attempts = 0, cause = NULL WHERE state = 'E' AND cause IN ({marks})", passing
+    ).rowcount
+    counts["waiting"] += number
+    counts["errors"] -= number
+    return number
+
+
+def recount_states(connection: sqlite3.Connection, counts: dict[str, int]) -> None:
+    """Counts the table once, after something outside the tick changed it."""
+    rows = dict(connection.execute("SELECT coalesce(state, '-'), count(*) FROM page GROUP BY state").fetchall())
+    names = {"-": "refused", "W": "waiting", "R": "running", "C": "completed", "E": "errors"}
+    counts.update((name, rows.get(state, 0)) for state, name in names.items())

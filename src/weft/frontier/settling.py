@@ -1,0 +1,180 @@
+"""The pages in hand: from the lease to the tick that writes how it ended, or that nobody answered it.
+
+While a page is in hand its row says W until the next tick and R from then on. All writing happens inside the
+caller's transaction.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable
+
+import msgspec
+
+from weft.errors import POLICIES, Cause
+from weft.frontier.discovery import Discovery, Hand
+from weft.frontier.heads import Heads
+from weft.frontier.polite import Schedule, Site, Waiting
+from weft.frontier.seen import url_id_of
+from weft.frontier.sites import Sites
+from weft.ports import Clock, Refuse
+from weft.records import Lease, Verdict
+
+
+class Settled(msgspec.Struct, frozen=True):
+    """How a lease ended. ``retry_s``: it waits again; ``again_at``: the same page asked at another URL of its key."""
+
+    lease: Lease
+    state: str
+    visit: int | None = None
+    cause: Cause | None = None
+    stored_2xx: bool = False
+    retry_s: float | None = None
+    again_at: str | None = None
+
+
+class Settling:
+    """See the module. ``refused``, ``given_back`` and ``brought_back`` wait for the next tick."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, discovery: Discovery, schedule: Schedule, sites: Sites, heads: Heads,
+        clock: Clock, counts: dict[str, int], answered: Counter[int],
+    ) -> None:  # fmt: skip
+        self._db = connection
+        self._discovery = discovery
+        self.hands = discovery.hands
+        self._schedule = schedule
+        self._sites = sites
+        self._heads = heads
+        self._clock = clock
+        self._counts = counts
+        self._answered = answered
+        self._settled: list[int] = []
+        self.refused: list[tuple[int, Refuse | Verdict]] = []
+        self.given_back: list[int] = []
+        self.brought_back: list[int] = []
+        self.later_seeds: list[tuple[str, str]] = []
+        self.unstored = 0  # hands whose R is not in the database yet
+
+    def in_hand(self, entry: Waiting, site: Site) -> Hand:
+        """Takes a page from the queue into the hand."""
+        hand = self.hands[entry.page] = Hand(entry, site.id, site.ip)
+        self.unstored += 1
+        return hand
+
+    # ---- how leases ended ------------------------------------------------------------------------------------
+
+    def settle(self, batch: Iterable[Settled]) -> None:
+        """Writes how leases ended. The hands stay until ``mark_running``, so that depths can still fall."""
+        now_ms = self._clock.epoch_ms()
+        self._answered.clear()  # a tick takes all that was answered
+        for done in batch:
+            lease = done.lease
+            hand = self.hands[lease.page]
+            self._settled.append(lease.page)
+            if done.stored_2xx:
+                site = self._sites.get(lease.site)
+                site.pages += 1
+                self._schedule.changed.add(site)
+            self._let_go(hand)
+            if done.again_at is not None or done.retry_s is not None:
+                self._wait_again(done, hand, now_ms)
+                continue
+            self._counts["completed" if done.state == "C" else "errors"] += 1
+            self._fall_back(hand, done.cause)
+            self._db.execute(
+                "UPDATE page SET state = ?, attempts = ?, retry_ms = NULL, cause = ?, visit = coalesce(?, visit)"
+                " WHERE id = ?",
+                (done.state, hand.attempts, done.cause.value if done.cause else None, done.visit, lease.page),
+            )
+        self._refuse_taken()
+
+    def _let_go(self, hand: Hand) -> None:
+        self._counts["running" if hand.stored else "waiting"] -= 1
+        if not hand.stored:
+            self.unstored -= 1
+
+    def _fall_back(self, hand: Hand, cause: Cause | None) -> None:
+        """A seed given as a bare host is tried as https, then as http."""
+        if hand.depth == 0 and cause is not None and POLICIES[cause].condemns_origin:
+            row = self._db.execute(
+                "SELECT fallback FROM seed WHERE page = ? AND fallback IS NOT NULL", (hand.page,)
+            ).fetchone()
+            if row is not None:
+                self.later_seeds.append((str(row[0]), "fallback"))
+
+    def _wait_again(self, done: Settled, hand: Hand, now_ms: int) -> None:
+        self._counts["waiting"] += 1
+        retry_ms = now_ms + int((done.retry_s or 0.0) * 1000)
+        if done.again_at is not None:
+            info = self._discovery.seen.recent.find(done.again_at)
+            url_id = url_id_of(info) if info is not None else self._discovery.spelling(done.again_at, hand.page)
+            hand.hops += 1
+            self._db.execute(
+                "UPDATE page SET state = 'W', url = ?, hops = ?, retry_ms = ?, visit = coalesce(?, visit) WHERE id = ?",
+                (url_id, hand.hops, now_ms, done.visit, hand.page),
+            )
+        else:
+            self._db.execute(
+                "UPDATE page SET state = 'W', attempts = ?, retry_ms = ?, cause = ?, visit = coalesce(?, visit)"
+                " WHERE id = ?",
+                (hand.attempts, retry_ms, done.cause.value if done.cause else None, done.visit, hand.page),
+            )
+        self._heads.look_for_retries(retry_ms)
+
+    def _refuse_taken(self) -> None:
+        """Pages that robots.txt, its absence, or what was learnt of a trap refused when their turn came."""
+        refused, self.refused = self.refused, []
+        for page, refusal in refused:
+            hand = self.hands[page]
+            self._settled.append(page)
+            self._let_go(hand)
+            match refusal:
+                case Refuse(cause=cause):
+                    self._fall_back(hand, cause)
+                    self._counts["errors"] += 1
+                    self._db.execute(
+                        "UPDATE page SET state = 'E', attempts = ?, retry_ms = NULL, cause = ? WHERE id = ?",
+                        (hand.attempts - 1, cause.value, page),
+                    )
+                case Verdict(reason=reason):
+                    self._counts["refused"] += 1
+                    self._db.execute(
+                        "UPDATE page SET state = NULL, reason = ?, retry_ms = NULL WHERE id = ?", (reason, page)
+                    )
+
+    # ---- what stays in hand ----------------------------------------------------------------------------------
+
+    def mark_running(self) -> None:
+        """Lets the settled hands go, returns what nobody answered, and marks as R what is under way."""
+        for page in self._settled:
+            self.hands.pop(page, None)
+        self._settled = []
+        for page in self.given_back:
+            if self.hands.pop(page).stored:
+                self._db.execute("UPDATE page SET state = 'W' WHERE id = ?", (page,))
+                self._counts["running"] -= 1
+                self._counts["waiting"] += 1
+            self._discovery.moved.append(page)
+        self.given_back = []
+        self._wait_once_more()
+        fresh = [hand for hand in self.hands.values() if not hand.stored]
+        for hand in fresh:
+            hand.stored = True
+        self._db.executemany("UPDATE page SET state = 'R' WHERE id = ?", [(hand.page,) for hand in fresh])
+        self.unstored = 0
+        self._counts["running"] += len(fresh)
+        self._counts["waiting"] -= len(fresh)
+
+    def _wait_once_more(self) -> None:
+        """What was brought back joins the queue as if it were to be tried again now."""
+        now_ms = self._clock.epoch_ms()
+        for page in self.brought_back:
+            hand = self.hands.pop(page)
+            if hand.stored:
+                self._counts["running"] -= 1
+                self._counts["waiting"] += 1
+            self._db.execute("UPDATE page SET state = 'W', retry_ms = ? WHERE id = ?", (now_ms, page))
+            self._heads.look_for_retries(now_ms)
+        self.brought_back = []
