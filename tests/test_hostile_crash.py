@@ -567,6 +567,30 @@ def test_a_database_that_is_removed(site: Site, weft: Weft) -> None:
     assert code == 1 and "crawl.db is gone" in stderr and "Traceback" not in stderr, (code, stderr)
 
 
+@pytest.mark.parametrize("processes", ["1", "2"])
+@pytest.mark.parametrize("harm", ["removed", "moved"])
+def test_an_archive_that_is_gone(site: Site, weft: Weft, harm: str, processes: str) -> None:
+    """Promise 10: bytes for a file that nobody can open any more stop the crawl; a resume brings all pages back."""
+    paths = tree(site)
+    site.let(6)
+    process = weft.start("crawl", site.url, "-o", "out", "--processes", processes, *QUICK)
+    wait_for(site, 7)
+    archive = weft.folder / "out" / "warc"
+    assert any(archive.iterdir())
+    if harm == "removed":
+        shutil.rmtree(archive)
+    else:
+        archive.rename(weft.folder / "elsewhere")
+    site.let(20)
+    code, stderr = finish(process)
+    assert code == 1 and "is gone: somebody has removed or moved it" in stderr, (code, stderr)
+    assert "Traceback" not in stderr and len(site.requests) < 60, stderr
+    site.let()
+    run = weft("resume", "out", "--quiet")
+    assert run.code == 0, run.stderr
+    assert_whole(weft, site, paths)
+
+
 def test_a_folder_that_is_gone(site: Site, weft: Weft) -> None:
     """Issue 3, 10: run from a folder that was removed, it says so in a sentence."""
     site.page("/")

@@ -292,7 +292,7 @@ def _leave_fatal_page_alone(parts: Parts, fatal: str | None) -> None:
 
 
 def _recover_archive(parts: Parts) -> None:
-    """Cuts WARC files back to what is committed. Where a power cut took bytes, their pages are asked again."""
+    """Cuts WARC files back to what is committed. Where bytes are gone (a power cut), their pages are asked again."""
     database = parts.database
     committed = dict(database.connection.execute("SELECT file, committed_b FROM warc").fetchall())
     for file in recover(parts.folder.warc, committed):
@@ -310,7 +310,10 @@ def _recover_archive(parts: Parts) -> None:
             connection.execute(
                 f"UPDATE visit SET warc = NULL, digest = NULL, hash = NULL WHERE id IN ({lost})", (file, size)
             )
-            connection.execute("UPDATE warc SET committed_b = ?, closed = 1 WHERE file = ?", (size, file))
+            if path.exists():
+                connection.execute("UPDATE warc SET committed_b = ?, closed = 1 WHERE file = ?", (size, file))
+            else:
+                connection.execute("DELETE FROM warc WHERE file = ?", (file,))
             parts.frontier.recount_states()
 
 

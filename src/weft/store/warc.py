@@ -215,6 +215,9 @@ class WarcWriter:
         except OSError as error:
             self._give_up()
             raise self._failure(self._name, error) from error
+        if not (self._folder / self._name).exists():  # the system takes bytes for a file that nobody can open any more
+            self._give_up()
+            raise self._failure(self._name, FileNotFoundError())
         self._disk_b += len(data)
         self._unsynced.add(self._name)
 
@@ -321,8 +324,11 @@ class WarcWriter:
             self._fd = -1
 
     def _failure(self, name: str, error: OSError) -> StoreError:
-        reason = (error.strerror or str(error)).lower()
-        self._broken = f"cannot write {self._folder / name}: {reason}"
+        path = self._folder / name
+        self._broken = f"cannot write {path}: {(error.strerror or str(error)).lower()}"
+        if isinstance(error, FileNotFoundError):
+            gone = path if self._folder.exists() else self._folder
+            self._broken = f"{gone} is gone: somebody has removed or moved it while the crawl ran"
         return StoreError(self._broken)
 
 
