@@ -16,8 +16,9 @@ from __future__ import annotations
 
 from weft.fetch.http.bounds import Rate, descriptor_budget
 from weft.fetch.http.causes import CAUSE_BY_NUMBER, CAUSES, Progress, cause_of
-from weft.fetch.http.fetcher import Fetcher, Outcome
+from weft.fetch.http.fetcher import Fetcher
 from weft.fetch.http.headers import user_agent_of
+from weft.fetch.http.outcome import Outcome
 
 __all__ = [
     "CAUSES",

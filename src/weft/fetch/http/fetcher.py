@@ -10,53 +10,30 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
-from typing import Any
 
 import pycurl
 
 from weft.errors import Cause
 from weft.fetch.cookies import Cookies
-from weft.fetch.decode import decode_body
-from weft.fetch.http.answer import Head, ends_without_goodbye, parse_head, wishes_certificate
 from weft.fetch.http.bounds import Rate, descriptor_budget
-from weft.fetch.http.causes import Progress, cause_of
+from weft.fetch.http.connections import Connections
+from weft.fetch.http.handles import BUFFER_B, Handles
 from weft.fetch.http.headers import RequestHeaders
+from weft.fetch.http.outcome import Outcome, Outcomes, never_begun
 from weft.fetch.http.transfer import NO_LEASE, Terms, Transfer
-from weft.fetch.http.watch import EpollWatch, LoopWatch, Watch, copy_of, silence
+from weft.fetch.http.watch import EpollWatch, LoopWatch, Watch, copy_of
 from weft.fetch.resolve import AddressCheck
-from weft.records import Failure, Fetched, Lease
+from weft.records import Fetched, Lease
 from weft.spec import CrawlSpec
 from weft.url import host_of, origin_of, parse, site_of
 
-Outcome = Fetched | Failure
-
 MAX_ADDRESSES_TRIED = 4
-DEAD_ADDRESS_S = 60.0
-MAX_DEAD_ADDRESSES = 10_000
-MAX_SILENCED = 10_000
-MAX_FICKLE = 10_000
-BUFFER_B = 65_536
 TAKEN_AT_ONCE = 8
 LARGE_B = 1 << 20
 FULL_PAUSE_S = 0.01
 KEPT_CONNECTIONS = 1_024  # sites take turns: a connection is kept until its site is asked again
-SESSION_CACHES = 40  # libcurl's cache holds 25 hosts, and its size cannot be set: so there are several
-
-# Options that libcurl has and pycurl does not name (curl.h).
-_SUPPRESS_CONNECT_HEADERS = 265
-_DISALLOW_USERNAME_IN_URL = 278
 
 _UNCLEAR_TLS = ("handshake failure", "unexpected eof", "SSL_ERROR_SYSCALL", "reset")
-
-_CA_FILES = (
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
-    "/etc/ssl/cert.pem",
-    "/usr/local/etc/openssl/cert.pem",
-)
 
 
 class Fetcher:
@@ -89,18 +66,25 @@ class Fetcher:
         self.tight = False
         self._network = spec.network
         self._limits = spec.limits
-        self._jar = jar if spec.network.keep_cookies else None
+        jar = jar if spec.network.keep_cookies else None
         home = frozenset(home_origins) or frozenset(origin_of(url) for url in map(parse, spec.seeds) if url)
         self._home_hosts = frozenset(host_of(f"{origin}/") for origin in home)
         self._epoch_ms = epoch_ms or (lambda: time.time_ns() // 1_000_000)
-        self._headers = RequestHeaders(spec, self._jar, home, self._epoch_ms)
+        self._headers = RequestHeaders(spec, jar, home, self._epoch_ms)
         self._insecure = frozenset(spec.network.insecure)
         self._use_epoll = use_epoll and hasattr(select, "epoll")
         budget = descriptor_budget()
         self.max_parallel = max(1, min(spec.politeness.workers, budget))
         self._max_connections = max(1, min(budget, max(KEPT_CONNECTIONS, 4 * self.max_parallel)))
-        self._ca = spec.network.ca or next((path for path in _CA_FILES if Path(path).exists()), None)
         self._rate = rate or (Rate(spec.limits.max_rate_b) if spec.limits.max_rate_b else None)
+        self._handles = Handles(spec.network)
+        self.new_handle, self.session_cache = self._handles.new, self._handles.session_cache
+        self._connections = Connections()
+        self.may_send, self._in_good_order = self._connections.may_send, self._connections.in_good_order
+        self._multiplexed, self._fickle = self._connections.multiplexed, self._connections.fickle
+        spend = self._spend if self._rate is not None else None
+        self._outcomes = Outcomes(self.max_size_b, jar, self._epoch_ms, self._multiplexed, spend)
+        self._outcome = self._outcomes.of
         self._max_held_b = max(spec.limits.max_memory_b // 4, 2 * self.max_size_b)
         self._max_waiting_b = spec.limits.max_memory_b // 16
         self._large_waits = False
@@ -108,11 +92,6 @@ class Fetcher:
         self._paused: deque[Transfer] = deque()
         self._running: dict[Transfer, None] = {}
         self._free: dict[bool, list[Transfer]] = {False: [], True: []}  # without and with a certificate
-        self._session_caches: dict[int, Any] = {}
-        self._dead: dict[str, float] = {}
-        self._multiplexed: set[int] = set()  # sockets that speak HTTP/2
-        self._silenced: dict[int, None] = {}  # local ports of connections that were shut from this side
-        self._fickle: dict[str, None] = {}  # origins that lose connections they had kept
         self._hurried = spec.politeness.delay_s == 0
         self._closed = False
         self._soon = False
@@ -155,9 +134,10 @@ class Fetcher:
         free = self._free[certified]
         transfer = free.pop() if free else Transfer(self, certified)
         transfer.started_ms = self._epoch_ms()
-        transfer.deadline_s = self._loop.time() + self._limits.timeout_s
+        now_s = self._loop.time()
+        transfer.deadline_s = now_s + self._limits.timeout_s
         self._running[transfer] = None
-        tried = () if self.proxied else self._in_good_order(addresses)[:MAX_ADDRESSES_TRIED]
+        tried = () if self.proxied else self._in_good_order(addresses, now_s)[:MAX_ADDRESSES_TRIED]
         try:
             transfer.lease = lease
             if not tried and not self.proxied:
@@ -190,42 +170,9 @@ class Fetcher:
             for transfer in free:
                 transfer.curl.close()
             free.clear()
-        self._session_caches.clear()
+        self._handles.close()
 
     # What transfers ask of their fetcher.
-
-    def new_handle(self, certified: bool) -> Any:
-        """A libcurl handle with everything that no request changes."""
-        curl = pycurl.Curl()
-        network = self._network
-        curl.setopt(pycurl.NOSIGNAL, 1)
-        curl.setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
-        curl.setopt(pycurl.FOLLOWLOCATION, 0)
-        curl.setopt(pycurl.PATH_AS_IS, 1)
-        curl.setopt(_DISALLOW_USERNAME_IN_URL, 1)
-        curl.setopt(_SUPPRESS_CONNECT_HEADERS, 1)
-        curl.setopt(pycurl.HTTPAUTH, pycurl.HTTPAUTH_NONE)
-        curl.setopt(pycurl.NETRC, pycurl.NETRC_IGNORED)
-        curl.setopt(pycurl.HTTP_CONTENT_DECODING, 0)
-        curl.setopt(pycurl.HTTP09_ALLOWED, 0)
-        curl.setopt(pycurl.BUFFERSIZE, BUFFER_B)
-        curl.setopt(pycurl.PROXY, _proxy_that_resolves(network.proxy) if network.proxy else "")
-        curl.setopt(pycurl.NOPROXY, "")
-        if certified:
-            curl.setopt(pycurl.SSLCERT, network.cert)
-            curl.setopt(pycurl.SSLKEY, network.cert)
-        if self._ca is not None:
-            curl.setopt(pycurl.CAINFO, self._ca)
-            curl.unsetopt(pycurl.CAPATH)  # with a folder libcurl would read the certificates anew for each host
-        return curl
-
-    def session_cache(self, host: str) -> Any:
-        """Where the TLS sessions of a host are kept, for when its connection is closed between two requests."""
-        number = hash(host) % SESSION_CACHES
-        if number not in self._session_caches:
-            self._session_caches[number] = pycurl.CurlShare()
-            self._session_caches[number].setopt(pycurl.SH_SHARE, pycurl.LOCK_DATA_SSL_SESSION)
-        return self._session_caches[number]
 
     def socket_opened(self, fd: int) -> None:
         os.set_inheritable(fd, False)
@@ -243,35 +190,15 @@ class Fetcher:
         """
         if fd in self._multiplexed or any(other.curl.getinfo(pycurl.ACTIVESOCKET) == fd for other in self._paused):
             return
-        self._silenced[silence(fd)] = None
-        if len(self._silenced) > MAX_SILENCED:
-            del self._silenced[next(iter(self._silenced))]
-
-    def may_send(self, transfer: Transfer, local_port: int) -> bool:
-        """Whether a request may go out now on the connection from this port.
-
-        libcurl sends a request again by itself where a connection that was used before is lost. That is right where
-        the connection was shut from this side; else the server may have read it, and when it is asked again is not
-        for libcurl to say. From then on each request to that origin has a connection of its own, in HTTP/1.1: a
-        server may also lose HTTP/2 connections because it cannot serve something over them.
-        """
-        if self._silenced.pop(local_port, True) is None:
-            return True
-        transfer.sendings += 1
-        if transfer.sendings == 1:
-            return True
-        self._fickle[origin_of(transfer.lease.url)] = None
-        if len(self._fickle) > MAX_FICKLE:
-            del self._fickle[next(iter(self._fickle))]
-        return False
+        self._connections.shut(fd)
 
     def account(self, size_b: int) -> None:
         """Note bytes taken in; past the rate or the memory for bodies, transfers have to wait."""
         self.held_b += size_b
         if self.held_b > self._max_held_b:
             self.tight = True
-        if self._rate is not None and not self._rate.spend(size_b, self._loop.time()):
-            self._wait_for_rate()
+        if self._rate is not None:
+            self._spend(size_b)
 
     def must_wait(self, transfer: Transfer) -> bool:
         """Whether a transfer has to pause; it goes on by itself when there is room again.
@@ -376,7 +303,7 @@ class Fetcher:
         try:
             outcome = self._outcome(transfer, code, message)
         except Exception as error:  # a lease that did not come back would keep the crawl waiting for ever
-            outcome = self._failure(transfer, Cause.BUG, f"{type(error).__name__}: {error}")
+            outcome = self._outcomes.failure(transfer, Cause.BUG, f"{type(error).__name__}: {error}")
         self._release(transfer)
         self.finished.append((lease, outcome))
         if isinstance(outcome, Fetched) and len(outcome.body) > LARGE_B:
@@ -386,9 +313,7 @@ class Fetcher:
         """End a transfer that libcurl did not even take."""
         if self._closed or transfer not in self._running:
             return
-        code = error.args[0] if isinstance(error, pycurl.error) and error.args else None
-        cause = cause_of(code, str(error), Progress()) if isinstance(code, int) else Cause.BUG
-        failure = Failure(cause, _printable(str(error)), started_ms=transfer.started_ms)
+        failure = never_begun(transfer, error)
         lease = transfer.lease
         self._release(transfer)
         self.finished.append((lease, failure))
@@ -427,7 +352,7 @@ class Fetcher:
             and transfer.curl.getinfo(pycurl.REQUEST_SIZE) == 0
         )
         if unconnected and not self.proxied:
-            self._mark_dead(transfer.addresses[0])
+            self._connections.mark_dead(transfer.addresses[0], self._loop.time())
             if len(transfer.addresses) > 1:
                 transfer.addresses = transfer.addresses[1:]
                 return self._relaunch(transfer)
@@ -474,95 +399,15 @@ class Fetcher:
                 self._resume = self._loop.call_soon(self._go_on)
         self._free[transfer.certified].append(transfer)
 
-    def _outcome(self, transfer: Transfer, code: int, message: str) -> Outcome:
-        note = ""
-        if code == 0 or transfer.cut:
-            head = parse_head(transfer.head)
-            if head is None:
-                return self._failure(transfer, Cause.BAD_ANSWER, "no status line that could be read")
-        else:
-            progress = transfer.progress()
-            head = parse_head(transfer.head) if progress.head_complete else None
-            if head is None or not ends_without_goodbye(message, head):
-                return self._failure(transfer, *self._cause(transfer, code, message, progress))
-            note = "the server closed the connection without ending TLS"
-        wire = transfer.body[0] if len(transfer.body) == 1 else b"".join(transfer.body)
-        if head.status == 400 and wishes_certificate(head, wire):
-            return self._failure(transfer, Cause.TLS_CLIENT_CERTIFICATE, "answered 400: no client certificate was sent")
-        return self._fetched(transfer, head, wire, note)
-
-    def _fetched(self, transfer: Transfer, head: Head, wire: bytes, note: str) -> Fetched:
-        body, truncated = wire, transfer.cut
-        encodings: list[str] = []
-        cookies: list[str] = []
-        for name, value in head.headers:
-            if name == "content-encoding":
-                encodings.append(value)
-            elif name == "set-cookie":
-                cookies.append(value)
-        if encodings and wire:
-            body, cut, problem = decode_body(wire, encodings, self.max_size_b)
-            truncated = truncated or cut
-            note = "; ".join(filter(None, (note, problem)))
-        if head.version == "2":
-            self._multiplexed.add(transfer.curl.getinfo(pycurl.ACTIVESOCKET))
-        if cookies and self._jar is not None:
-            self._jar.store(transfer.lease.url, cookies, self._epoch_ms() / 1000)
-        if self._rate is not None and not self._rate.spend(len(head.raw), self._loop.time()):
-            self._wait_for_rate()
-        return Fetched(
-            status=head.status,
-            head=head.raw,
-            headers=head.headers,
-            wire=wire,
-            body=body,
-            truncated=truncated,
-            started_ms=transfer.started_ms,
-            response_ms=transfer.response_ms(),
-            ip=transfer.ip,
-            http_version=head.version,
-            note=note,
-        )
-
-    def _cause(self, transfer: Transfer, code: int, message: str, progress: Progress) -> tuple[Cause, str]:
-        if code == pycurl.E_COULDNT_CONNECT and transfer.refusal:
-            return Cause.ADDRESS_REFUSED, transfer.refusal
-        if code == pycurl.E_COULDNT_CONNECT and transfer.trouble:
-            return Cause.CONNECT_FAILED, transfer.trouble
-        if code == pycurl.E_ABORTED_BY_CALLBACK and transfer.sendings > 1:
-            return Cause.CONNECTION_LOST, "a connection that was used before closed without an answer"
-        if transfer.probing and transfer.saw_certificate_wish and not transfer.head:
-            return Cause.TLS_CLIENT_CERTIFICATE, message
-        return cause_of(code, message, progress), message
-
-    def _failure(self, transfer: Transfer, cause: Cause, detail: str) -> Failure:
-        return Failure(
-            cause,
-            _printable(detail),
-            started_ms=transfer.started_ms,
-            response_ms=max(self._epoch_ms() - transfer.started_ms, 0),
-            ip=transfer.ip,
-        )
-
-    # Addresses that do not answer.
-
-    def _in_good_order(self, addresses: Sequence[str]) -> Sequence[str]:
-        """The addresses, those that did not connect a moment ago last."""
-        if not self._dead or len(addresses) < 2:
-            return addresses
-        now_s = self._loop.time()
-        return sorted(addresses, key=lambda address: self._dead.get(address, 0.0) > now_s)
-
-    def _mark_dead(self, address: str) -> None:
-        self._dead[address] = self._loop.time() + DEAD_ADDRESS_S
-        if len(self._dead) > MAX_DEAD_ADDRESSES:
-            del self._dead[next(iter(self._dead))]
-
     def _is_home(self, host: str) -> bool:
         """Whether a host is one of the seeds' or below it: the only ones that get the client certificate."""
         return any(host == home or host.endswith(f".{home.removeprefix('www.')}") for home in self._home_hosts)
 
     # Waiting for bandwidth and for memory.
+
+    def _spend(self, size_b: int) -> None:
+        if self._rate is not None and not self._rate.spend(size_b, self._loop.time()):
+            self._wait_for_rate()
 
     def _wait_for_rate(self) -> None:
         self.tight = True
@@ -583,15 +428,3 @@ class Fetcher:
             transfer = self._paused.popleft()
             transfer.curl.pause(pycurl.PAUSE_CONT)
         self._drain()
-
-
-def _proxy_that_resolves(proxy: str) -> str:
-    """The proxy's URL in the form that leaves names to the proxy: libcurl's own resolver is never to be asked."""
-    for plain, resolving in (("socks5://", "socks5h://"), ("socks4://", "socks4a://")):
-        if proxy.startswith(plain):
-            return resolving + proxy[len(plain) :]
-    return proxy
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else " " for c in text[:300])
