@@ -16,7 +16,18 @@ from web import Response, Site
 
 from weft.cli import COMMANDS, DONE, FAILED, INTERRUPTED, WRONG_USE, parse, parser_of
 from weft.derive.read import LinkRow, Page, Status
-from weft.errors import LINK_REASONS, POLICIES, BugError, Cause, FolderError, PartError, Reason, SpecError, StoreError
+from weft.errors import (
+    LINK_REASONS,
+    POLICIES,
+    STALLS_MAX,
+    BugError,
+    Cause,
+    FolderError,
+    PartError,
+    Reason,
+    SpecError,
+    StoreError,
+)
 from weft.loop import DONE as CRAWL_DONE
 from weft.loop import FAILED as CRAWL_FAILED
 from weft.loop import FINISHER, MAX_PAGES, MAX_TIME, MIN_DEPTH, STOPPED, WAITING
@@ -112,8 +123,9 @@ def test_every_cause_is_documented_with_its_policy() -> None:
     table = {names(row[0])[0]: row for row in rows(section(doc("outcomes.md"), "Causes"))}
     assert list(table) == [cause.value for cause in Cause]
     for cause, policy in POLICIES.items():
-        told = [policy.retried, policy.passing, policy.condemns_origin]
-        assert table[cause.value][2:] == ["yes" if flag else "no" for flag in told], cause
+        told = ["yes" if flag else "no" for flag in (policy.retried, policy.passing, policy.condemns_origin)]
+        assert table[cause.value][2:] == [*told[:2], "in the end" if policy.stalls else told[2]], cause
+    assert f"more than {STALLS_MAX} requests" in " ".join(doc("outcomes.md").split())
 
 
 def test_every_reason_is_documented_with_its_option() -> None:

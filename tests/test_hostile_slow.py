@@ -41,6 +41,8 @@ from web import (
     sized,
 )
 
+from weft.errors import STALLS_MAX
+
 TIMEOUT_S = 6.0
 ROUNDED_S = 0.25  # a deadline may be met a little early, by rounding, and late on a busy machine
 
@@ -285,6 +287,23 @@ def test_pages_that_stall_do_not_hold_back_those_of_their_own_site(tmp_path: Pat
     for path in bad:
         page = crawled.page(site.at(path, HOST))
         assert (page.error, page.attempts, site.asked(path)) == ("FIRST_BYTE_TIMEOUT", 2, 2), page
+
+
+def test_a_site_that_only_stalls_is_given_up_in_the_end(tmp_path: Path, site: Site) -> None:
+    """Three hundred pages that hang cost no three hundred deadlines, and other sites nothing."""
+    bad = [f"/hang/{number}" for number in range(300)]
+    for path in bad:
+        site.misbehave(path, "hang_before_answer" if len(path) % 2 else "hang_mid_body", host="stall.test")
+    site.page("/", bad, host="stall.test")
+    lay_out(site, [])
+    seeds = [site.at("/", "stall.test"), site.at("/", HOST)]
+    crawled = crawl(tmp_path, seeds, *HASTY, "--per-host", "64", *at_host(site), *at_host(site, "stall.test"))
+    assert_healthy(crawled, site)
+    pages = [crawled.page(site.at(path, "stall.test")) for path in bad]
+    assert all(page.state == "E" and page.error in SLOW for page in pages)
+    tried = sum(page.attempts > 0 for page in pages)
+    assert STALLS_MAX < tried < 250, tried  # those that were under way ended by themselves
+    assert sum(site.asked(path, "stall.test") for path in bad) == tried
 
 
 def test_a_time_limit_ends_a_crawl_that_only_waits(tmp_path: Path, site: Site) -> None:

@@ -72,7 +72,7 @@ def conclude_failure(lease: Lease, failure: Failure, limits: Limits) -> Conclude
         delay_s = policy.first_delay_s * policy.growth ** (lease.attempt - 1)
         done.retry_s = max(delay_s, failure.retry_after_s or 0.0)
         done.rest_s = done.retry_s if policy.condemns_origin else 0.0
-    elif policy.condemns_origin:
+    elif policy.condemns_origin or policy.stalls:
         done.condemns = failure.cause
     return done
 

@@ -81,6 +81,7 @@ class Policy(NamedTuple):
     first_delay_s: float = 1.0
     growth: float = 3.0
     condemns_origin: bool = False  # the same would meet every other page of the origin
+    stalls: bool = False  # a whole time-out is lost: the origin is given up after ``STALLS_MAX`` of them in a row
 
 
 POLICIES: dict[Cause, Policy] = {
@@ -98,8 +99,8 @@ POLICIES: dict[Cause, Policy] = {
     Cause.EMPTY_ANSWER: Policy(retried=True, passing=True),
     Cause.BAD_ANSWER: Policy(retried=True, passing=True),
     Cause.HEADERS_TOO_LARGE: Policy(retried=False, passing=False),
-    Cause.FIRST_BYTE_TIMEOUT: Policy(retried=True, passing=True),
-    Cause.READ_TIMEOUT: Policy(retried=True, passing=True),
+    Cause.FIRST_BYTE_TIMEOUT: Policy(retried=True, passing=True, stalls=True),
+    Cause.READ_TIMEOUT: Policy(retried=True, passing=True, stalls=True),
     Cause.INCOMPLETE_BODY: Policy(retried=True, passing=True),
     Cause.TOO_MANY_REDIRECTS: Policy(retried=False, passing=False),
     Cause.ROBOTS_DISALLOWED: Policy(retried=False, passing=False),
@@ -107,6 +108,9 @@ POLICIES: dict[Cause, Policy] = {
     Cause.BUG: Policy(retried=False, passing=False),
 }
 """One table decides retry, give up, or leave the origin. There is no retry loop elsewhere."""
+
+STALLS_MAX = 60
+"""Time-outs of a site without an answer between them: more than a few slow pages, and half an hour at the default."""
 
 
 class Reason(StrEnum):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol, assert_never
 import msgspec
 
 from weft.conclude import REDIRECTS, Concluded, back_off
-from weft.errors import POLICIES, BugError, Cause
+from weft.errors import POLICIES, STALLS_MAX, BugError, Cause
 from weft.fetch.site import AskAgain, Learnt
 from weft.frontier.settling import Settled
 from weft.records import Failure, Fetched, Lease, Purpose
@@ -329,8 +329,10 @@ class Crawl:
             site.good_answers += 1
             if site.good_answers >= GOOD_ANSWERS:
                 site.slow_answers = 0
-        elif done.visit.cause is not None and POLICIES[Cause(done.visit.cause)].condemns_origin:
-            site.failures += 1 if POLICIES[Cause(done.visit.cause)].retried else self._limits.retries + 1
+        elif done.visit.cause is not None:
+            policy = POLICIES[Cause(done.visit.cause)]
+            if policy.condemns_origin or policy.stalls:
+                site.failures += 1 if policy.retried else self._limits.retries + 1
         if done.rest_s:
             self.parts.frontier.schedule.rest(site, done.rest_s, self.parts.clock.seconds())
 
@@ -343,8 +345,10 @@ class Crawl:
             self._own_key_redirect(done)
             if lease.depth == 0:  # a seed may lead to its real host: example.org to www.example.org
                 self.parts.judge.seed_redirects_to(done.links[0].target, lease.url)
-        if done.condemns is not None and frontier.site(lease.site).failures > self._limits.retries:
-            self.parts.rules.give_up(origin_of(lease.url), lease.site, done.condemns)
+        if done.condemns is not None:
+            bearable = STALLS_MAX if POLICIES[done.condemns].stalls else self._limits.retries
+            if frontier.site(lease.site).failures > bearable:
+                self.parts.rules.give_up(origin_of(lease.url), lease.site, done.condemns)
         if visit.hash is not None:
             known = visit.hash if self.parts.store.meets_body(visit.hash) else None
             self.parts.judge.fetched(lease.url, lease.site, known)
