@@ -69,7 +69,7 @@ def _candidates(crawl: StoredCrawl, url: str) -> set[str]:
     """URLs of the same origin: those linked from the folders above, then those found first and last."""
     origin = origin_of(url) + "/"
     found = {text for text in _linked_from_above(crawl, url) if text.startswith(origin)}
-    newest = crawl.connection.execute("SELECT coalesce(max(id), 0) FROM url").fetchone()[0]
+    newest = crawl.newest_url()
     for low, high in ((0, _SCANNED), (max(_SCANNED, newest - _SCANNED), newest)):
         rows = crawl.connection.execute(
             "SELECT text FROM url WHERE id > ? AND id <= ? AND text >= ? AND text < ? AND page IS NOT 0 LIMIT ?",

@@ -84,8 +84,8 @@ class Side:
     def __init__(self, crawl: StoredCrawl, name: str) -> None:
         self.crawl = crawl
         self.name = name
-        self.newest = int(crawl.connection.execute("SELECT coalesce(max(id), 0) FROM visit").fetchone()[0])
-        self.size = int(crawl.connection.execute("SELECT coalesce(max(id), 0) FROM url").fetchone()[0]) + 1
+        self.newest = crawl.newest_visit()
+        self.size = crawl.newest_url() + 1
         self.pair_of = array("i", [0]) * self.size  # the pair that the page of a URL's id belongs to; 0: none
 
     def pages(self) -> Iterator[tuple[object, ...]]:

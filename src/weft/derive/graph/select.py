@@ -60,8 +60,8 @@ class Nodes:
         self.choice = choice
         self.kinds = followed_kinds(crawl)
         # The largest visit first: every URL that it and those before it name is then in the tables.
-        self.newest = self._scalar("SELECT coalesce(max(id), 0) FROM visit")
-        self.size = self._scalar("SELECT coalesce(max(id), 0) FROM url") + 1
+        self.newest = crawl.newest_visit()
+        self.size = crawl.newest_url() + 1
         self.pages, self.visits, self.depths, self.sites = array("i"), array("q"), array("i"), array("i")
         self.node_of = array("i", [_NONE]) * self.size
         self.site_of = array("i", [0]) * self.size
@@ -77,9 +77,6 @@ class Nodes:
             self._add_external()
 
     # ---- reading ---------------------------------------------------------------------------------------------
-
-    def _scalar(self, query: str) -> int:
-        return int(self.crawl.connection.execute(query).fetchone()[0])
 
     def _read_sites(self, progress: Progress) -> None:
         """The site of every page; spellings get theirs in ``_spread``."""

@@ -66,7 +66,7 @@ class Statistics:
             stop_reason=status.stop_reason,
             started_at=self._first_start() or status.started_at,
             ended_at=status.ended_at,
-            runs=self._scalar("SELECT count(*) FROM run"),
+            runs=crawl.scalar("SELECT count(*) FROM run"),
             elapsed_s=status.elapsed_s,
             pages_per_s=round(whole.pages / status.elapsed_s, 2) if status.elapsed_s else 0.0,
             seconds_per_page=status.elapsed_s / whole.pages if whole.pages else None,
@@ -210,9 +210,6 @@ class Statistics:
         from weft.dates import iso_of_ms
 
         return iso_of_ms(self.crawl.connection.execute("SELECT min(started_ms) FROM run").fetchone()[0])
-
-    def _scalar(self, query: str) -> int:
-        return int(self.crawl.connection.execute(query).fetchone()[0])
 
 
 def _has_port(name: str) -> bool:

@@ -71,8 +71,8 @@ def _keep(heap: list[tuple[int, int]], entry: tuple[int, int]) -> None:
 
 def snapshot_of(crawl: StoredCrawl) -> Snapshot:
     """Where the crawl stands now. The newest visit is asked first: all it links to has an id by then."""
-    newest = crawl.connection.execute("SELECT coalesce(max(id), 0) FROM visit").fetchone()[0]
-    last = crawl.connection.execute("SELECT coalesce(max(id), 0) FROM url").fetchone()[0]
+    newest = crawl.newest_visit()
+    last = crawl.newest_url()
     return Snapshot(newest, last)
 
 

@@ -1,0 +1,148 @@
+"""The links of a stored crawl: packs of them, page by page, taken apart."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from weft.derive.read.model import COUNTED_VISIT, LinkRow, PackedLink
+from weft.errors import FolderError, WeftError
+from weft.records import LinkKind, Purpose
+from weft.url import site_of
+
+if TYPE_CHECKING:
+    from weft.derive.read.crawl import StoredCrawl
+
+_PACKS_AT_ONCE = 200
+_NAMES_KEPT = 100_000
+_KINDS = {kind.value: kind.label for kind in LinkKind}
+
+
+class _Target(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Just the target of a packed link: what stands behind it is skipped, not read."""
+
+    target: int
+
+
+class _Name(NamedTuple):
+    text: str
+    key: str
+    page: int | None
+    admitted: bool
+
+
+def links_of(crawl: StoredCrawl, source: str | None, target: str | None) -> Iterator[LinkRow]:
+    """Every link of every page, page by page in the order of their visits; of one page, or to one page."""
+    from_page, to_page = _named(crawl, source), _named(crawl, target)
+    newest = crawl.newest_visit()
+    names: dict[int, _Name] = {}
+    wanted = _spellings(crawl, to_page) if to_page is not None else None
+    for source_url, visit, _, pack in crawl.packs(newest, from_page):
+        if wanted is not None and wanted.isdisjoint(targets_of(crawl, pack, visit)):
+            continue
+        links = decoded(crawl, pack, visit)
+        if len(names) > _NAMES_KEPT:
+            names.clear()
+        _learn_names(crawl, names, {link.target for link in links})
+        site = site_of(source_url)
+        for link in links:
+            name = names.get(link.target)
+            if name is None or link.kind not in _KINDS:
+                raise FolderError(_damaged_links(crawl, visit))
+            if wanted is not None and link.target not in wanted:
+                continue
+            yield LinkRow(
+                source=source_url, target=name.text, target_key=name.key, kind=_KINDS[link.kind],
+                anchor=link.anchor, rel=link.rel, fragment=link.fragment,
+                internal=name.text.startswith(("http://", "https://")) and site_of(name.text) == site,
+                followed=bool(link.offered and name.admitted),
+            )  # fmt: skip
+
+
+def in_links_of(crawl: StoredCrawl, newest: int) -> array[int]:
+    """For each page id, how many links lead to it: four bytes a URL, whatever the number of links."""
+    counts = array("I", bytes(4 * (crawl.newest_url() + 1)))
+    size = len(counts)
+    for _, visit, _, links in crawl.packs(newest):
+        for target in targets_of(crawl, links, visit):
+            if target < size:
+                counts[target] += 1
+    for alias, page in crawl.aliases():
+        if alias < size and 0 < page < size:
+            counts[page] += counts[alias]
+    return counts
+
+
+def packs_of(crawl: StoredCrawl, newest: int, page: int | None) -> Iterator[tuple[str, int, int | None, str]]:
+    """(url, visit, page, packed links) of the newest visit of every page, and of sitemaps; or of one page."""
+    last = 0
+    query = _PACKS if page is None else _PACK_OF_PAGE
+    values = {"newest": newest, "page": page, "most": _PACKS_AT_ONCE}
+    while rows := crawl.connection.execute(query, {**values, "after": last}).fetchall():
+        last = rows[-1][1]
+        yield from rows
+
+
+def targets_of(crawl: StoredCrawl, links: str, visit: int) -> list[int]:
+    """The ids of the URLs that packed links lead to; ``FolderError`` where they cannot be read."""
+    try:
+        return [link.target for link in _decode_targets(links)]
+    except msgspec.DecodeError as error:
+        raise FolderError(_damaged_links(crawl, visit)) from error
+
+
+def decoded(crawl: StoredCrawl, links: str, visit: int) -> list[PackedLink]:
+    """Packed links, each for itself; ``FolderError`` where they cannot be read."""
+    try:
+        return _decode_links(links)
+    except msgspec.DecodeError as error:
+        raise FolderError(_damaged_links(crawl, visit)) from error
+
+
+def _damaged_links(crawl: StoredCrawl, visit: int) -> str:
+    more = f"weft check {crawl.folder.path} tells more"
+    return f"{crawl.folder.db} is damaged: the links of visit {visit} cannot be read ({more})"
+
+
+def _named(crawl: StoredCrawl, url: str | None) -> int | None:
+    if url is None:
+        return None
+    page = crawl.page_id(url)
+    if page is None:
+        folder = crawl.folder.path
+        raise WeftError(f"{url} is no page known in {folder} (weft why {folder} URL tells more)")
+    return page
+
+
+def _spellings(crawl: StoredCrawl, page: int) -> set[int]:
+    """The ids of all URLs that are this page."""
+    return {page, *(row[0] for row in crawl.connection.execute("SELECT id FROM url WHERE page = ?", (page,)))}
+
+
+def _learn_names(crawl: StoredCrawl, names: dict[int, _Name], ids: set[int]) -> None:
+    """Adds for each URL id that is new: its text, its key, its page, and whether that was admitted."""
+    unknown = [number for number in ids if number not in names]
+    if unknown:
+        rows = crawl.connection.execute(_NAMES, (msgspec.json.encode(sorted(unknown)).decode(),))
+        names.update((row[0], _Name(row[1], row[2], row[3], row[4] is not None)) for row in rows)
+
+
+_decode_links = msgspec.json.Decoder(list[PackedLink]).decode
+_decode_targets = msgspec.json.Decoder(list[_Target]).decode
+_PACKS = f"""
+SELECT u.text, l.visit, v.page, l.links FROM link_pack l JOIN visit v ON v.id = l.visit JOIN url u ON u.id = v.url
+WHERE l.visit > :after AND l.visit <= :newest
+      AND (v.purpose = {Purpose.SITEMAP.value} OR (SELECT {COUNTED_VISIT} FROM page p WHERE p.id = v.page) = v.id)
+ORDER BY l.visit LIMIT :most
+"""
+_PACK_OF_PAGE = """
+SELECT u.text, l.visit, v.page, l.links FROM page p JOIN link_pack l ON l.visit = p.visit JOIN visit v ON v.id = l.visit
+     JOIN url u ON u.id = v.url WHERE p.id = :page AND l.visit > :after
+"""
+_NAMES = """
+SELECT t.id, t.text, coalesce(p.key, o.text, t.text), nullif(coalesce(t.page, t.id), 0), p.state FROM json_each(?) j
+     JOIN url t ON t.id = j.value LEFT JOIN page p ON p.id = coalesce(t.page, t.id) LEFT JOIN url o ON o.id = p.id
+"""

@@ -1,0 +1,110 @@
+"""What is read of a crawl: pages, links, how far it is, where a URL is known; and which visit of a page counts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from weft.records import Purpose
+
+# The visit that counts is the page's newest, or, where that came after we began, its newest before.
+COUNTED_VISIT = f"""CASE WHEN p.visit <= :newest THEN p.visit WHEN p.visit IS NOT NULL THEN
+    (SELECT max(w.id) FROM visit w WHERE w.page = p.id AND w.id <= :newest AND w.purpose = {Purpose.PAGE.value}) END"""
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """One URL of a crawl, as `weft pages` shows it. URLs, texts and numbers are None where there are none."""
+
+    url: str
+    key: str
+    state: str | None
+    reason: str | None
+    status: int | None
+    error: str | None
+    truncated: bool
+    type: str | None
+    encoding: str | None
+    language: str | None
+    title: str | None
+    description: str | None
+    canonical: str | None
+    found_on: str | None
+    redirect_to: str | None
+    duplicate_of: str | None
+    size: int | None
+    size_wire: int | None
+    hash: str | None
+    depth: int
+    attempts: int
+    out_links: int
+    external_links: int
+    in_links: int | None  # None where they were not counted
+    fetched_at: str | None
+    last_modified: str | None
+    server_date: str | None
+    response_ms: int | None
+    ip: str | None
+    http_version: str | None
+    noindex: bool
+    nofollow: bool
+    warc_file: str | None
+    warc_offset: int | None
+
+
+class LinkRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One link, as `weft links` shows it. The anchor of a link of a sitemap is the date of change given there."""
+
+    source: str
+    target: str
+    target_key: str
+    kind: str
+    anchor: str
+    rel: str
+    fragment: str
+    internal: bool
+    followed: bool
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a crawl is, as `weft status --json` shows it."""
+
+    state: str  # running, stopped, done
+    stop_reason: str | None
+    known: int
+    refused: int
+    waiting: int
+    running: int
+    completed: int
+    errors: int
+    pages: int
+    links: int
+    items: int
+    hosts: int
+    bytes: int
+    elapsed_s: float
+    pages_per_s: float
+    bugs: int
+    started_at: str | None
+    ended_at: str | None
+    version: str | None
+    folder: str
+
+
+class PackedLink(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A link as the table ``link_pack`` keeps it; ``target`` is the id of a URL."""
+
+    target: int
+    kind: int
+    offered: int
+    anchor: str = ""
+    rel: str = ""
+    fragment: str = ""
+
+
+class Place(NamedTuple):
+    """Where a URL is known: the id of its text, and of its page (None: it was never a page of the crawl)."""
+
+    url: int
+    page: int | None
+    by_key: bool  # known by another spelling only
