@@ -14,7 +14,8 @@ import pytest
 from conftest import ROOT, Weft
 from web import Response, Site
 
-from weft.cli import COMMANDS, DONE, FAILED, INTERRUPTED, WRONG_USE, parse, parser_of
+from weft.cli import COMMANDS, DONE, FAILED, INTERRUPTED, WRONG_USE
+from weft.commands.arguments import parse, parser_of
 from weft.derive.read import LinkRow, Page, Status
 from weft.errors import (
     LINK_REASONS,

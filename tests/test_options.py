@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from web import Authority
 
 from weft import cli
+from weft.commands import arguments
 from weft.errors import SpecError
 from weft.options import (
     BY_NAME,
@@ -57,9 +58,9 @@ def from_file(path: Path, text: str) -> CrawlSpec:
 def failure(*words: str) -> str:
     """The message of a wrong command line."""
     with pytest.raises(SpecError) as raised:
-        args = cli.parse("crawl", words)
+        args = arguments.parse("crawl", words)
         assert args is not None
-        crawl_order(args.seeds, cli.options_given(args), config=args.config, warn=lambda _: None, environment={})
+        crawl_order(args.seeds, arguments.options_given(args), config=args.config, warn=lambda _: None, environment={})
     assert raised.value.exit_code == 2
     return str(raised.value)
 
@@ -100,9 +101,9 @@ def test_examples_are_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     Path("passwords.txt").write_text("me:secret@example.org\n")
     for option in OPTIONS:
         if option.example:
-            args = cli.parse("crawl", [SEED, option.flag, option.example.strip("'")])
+            args = arguments.parse("crawl", [SEED, option.flag, option.example.strip("'")])
             assert args is not None
-            crawl_order(args.seeds, cli.options_given(args), warn=no_warning, environment={})
+            crawl_order(args.seeds, arguments.options_given(args), warn=no_warning, environment={})
 
 
 def test_reference_page_names_every_option() -> None:
@@ -180,9 +181,9 @@ def test_command_line_reaches_the_specification() -> None:
     words = (
         "example.org --max-pages 5 --follow -iframe --max-time=2h -oout --reject a --reject b other.org --no-archive"
     )
-    args = cli.parse("crawl", words.split())
+    args = arguments.parse("crawl", words.split())
     assert args is not None and args.seeds == ["example.org", "other.org"]
-    order = crawl_order(args.seeds, cli.options_given(args), warn=no_warning, environment={})
+    order = crawl_order(args.seeds, arguments.options_given(args), warn=no_warning, environment={})
     assert order.run.output == "out" and order.spec.limits.max_pages == 5 and order.spec.limits.max_time_s == 7_200
     assert order.spec.scope.reject == ("a", "b") and not order.spec.keep.archive
     assert "iframe" not in order.spec.scope.follow and "a" in order.spec.scope.follow
@@ -327,9 +328,11 @@ def test_file_gives_options_and_seeds_and_the_command_line_wins(tmp_path: Path) 
         encoding="utf-8",
         newline="",
     )
-    args = cli.parse("crawl", ["-c", str(path), "--max-pages", "20", "--no-wait", "--header", "b: 3"])
+    args = arguments.parse("crawl", ["-c", str(path), "--max-pages", "20", "--no-wait", "--header", "b: 3"])
     assert args is not None
-    spec = crawl_order(args.seeds, cli.options_given(args), config=args.config, warn=no_warning, environment={}).spec
+    spec = crawl_order(
+        args.seeds, arguments.options_given(args), config=args.config, warn=no_warning, environment={}
+    ).spec
     assert spec.seeds == ("https://a.example/",) and spec.limits.max_pages == 20 and spec.politeness.delay_s == 2
     assert spec.scope.sitemaps == "no" and not spec.limits.wait and spec.identity.headers == ("A: 1", "b: 3")
     assert "link" in spec.scope.follow and spec.scope.accept == ("x",) and spec.limits.timeout_s == 7.5
@@ -514,7 +517,7 @@ def test_limits_pace_and_workers_change_on_resume_and_scope_does_not(tmp_path: P
     assert order.run.quiet and order.spec.limits.max_pages is None and order.spec.politeness.workers == 3
     assert order.spec.scope == old.scope and order.spec.seeds == old.seeds and differences(old, order.spec) == []
     with pytest.raises(SpecError, match="--scope cannot be changed on resume"):
-        cli.parse("resume", [str(tmp_path), "--scope", "free"])
+        arguments.parse("resume", [str(tmp_path), "--scope", "free"])
     changed = differences(old, spec_from(scope="domain", drop_query=True, max_pages="99"))
     assert [difference.option.name for difference in changed] == ["scope", "reject", "drop-query"]
     assert str(changed[0]) == "--scope was host and is now domain"
@@ -597,13 +600,13 @@ def test_control_characters_of_others_stay_text(capsys: pytest.CaptureFixture[st
 
 
 def test_words_of_the_other_commands() -> None:
-    args = cli.parse("links", ["d", "--from", "a", "--to", "b", "--format", "csv"])
+    args = arguments.parse("links", ["d", "--from", "a", "--to", "b", "--format", "csv"])
     assert args is not None and (args.folder, args.from_url, args.to_url, args.format) == ("d", "a", "b", "csv")
-    args = cli.parse("pages", ["--all", "d", "--to", "x.csv"])
+    args = arguments.parse("pages", ["--all", "d", "--to", "x.csv"])
     assert args is not None and args.all and args.to_file == "x.csv"
-    args = cli.parse("robots", ["https://a.test/", "--resolve", "a.test=127.0.0.1"])
-    assert args is not None and cli.options_given(args) == {"resolve": ["a.test=127.0.0.1"]}
-    args = cli.parse("add", ["d", "a", "--", "-b"])
+    args = arguments.parse("robots", ["https://a.test/", "--resolve", "a.test=127.0.0.1"])
+    assert args is not None and arguments.options_given(args) == {"resolve": ["a.test=127.0.0.1"]}
+    args = arguments.parse("add", ["d", "a", "--", "-b"])
     assert isinstance(args, argparse.Namespace) and args.seeds == ["a", "-b"]
 
 

@@ -1,1 +1,1 @@
-"""The commands, one module each: ``run(args) -> exit code``."""
+"""The commands, one module each: ``run(args) -> exit code``; beside them what several share."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from weft.cli import options_given, warn
+from weft.cli import warn
+from weft.commands.arguments import options_given
 from weft.commands.running import run_shown
 from weft.options import crawl_order
 from weft.session import plan_crawl

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from weft.cli import options_given, warn
+from weft.cli import warn
+from weft.commands.arguments import options_given
 from weft.commands.running import run_shown
 from weft.errors import HOW_TO_BEGIN, FolderError
 from weft.folder import Folder

@@ -1,0 +1,362 @@
+"""Which arguments each command takes, and how the words of a command line become them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from weft.cli import COMMANDS
+from weft.errors import SpecError
+
+if TYPE_CHECKING:
+    from weft.options import Option
+
+EXAMPLES = {
+    "crawl": "weft crawl https://example.org --max-pages 1000\n  weft crawl seeds.txt -o news --delay 1s",
+    "resume": "weft resume example.org --max-pages 5000",
+    "stop": "weft stop example.org",
+    "add": "weft add example.org https://example.org/hidden/",
+    "status": "weft status example.org --json",
+    "pages": "weft pages example.org --format csv --to pages.csv",
+    "links": "weft links example.org --from https://example.org/",
+    "stats": "weft stats example.org\n  weft stats example.org --html report.html",
+    "duplicates": "weft duplicates example.org --threshold 0.9 --format csv --to duplicates.csv",
+    "show": "weft show example.org https://example.org/ --text",
+    "why": "weft why example.org https://example.org/missing",
+    "graph": (
+        "weft graph example.org --to graph.gexf\n  weft graph example.org --to sites.svg --level site --with-external"
+        "\n  weft graph example.org --to near.csv --where 'depth <= 3' --where \"kind = 'a'\""
+    ),
+    "diff": "weft diff example.org.old1 example.org --to changes.gexf",
+    "robots": "weft robots https://example.org/",
+    "check": "weft check example.org",
+    "demo": "weft demo",
+}
+
+ROBOTS_GROUPS = ("Identity", "Network")
+"""The groups of crawl options that ``weft robots`` takes too: it asks a server."""
+
+
+def parse(command: str, words: Sequence[str]) -> argparse.Namespace | None:
+    """The arguments of a command, or None where help was asked for and printed; ``SpecError`` for wrong use."""
+    parser = parser_of(command)
+    if "-h" in words or "--help" in words:
+        print(parser.format_help(), end="")
+        return None
+    options, positionals = _sorted_words(command, parser, words)
+    args, superfluous = parser.parse_known_args([*options, "--", *positionals])
+    left = [word for word in superfluous if word != "--"]
+    if left:
+        raise SpecError(f"{command}: {left[0]!r} is one argument too many (see weft {command} --help)")
+    return args
+
+
+def options_given(args: argparse.Namespace) -> dict[str, object]:
+    """The crawl options that stand on the command line, by name, as they were written."""
+    from weft.options import BY_NAME
+
+    return {name: value for name, value in vars(args).items() if name in BY_NAME}
+
+
+def parser_of(command: str) -> argparse.ArgumentParser:
+    """The argparse parser of one command."""
+
+    class Parser(argparse.ArgumentParser):
+        def error(self, message: str) -> None:  # type: ignore[override]
+            raise SpecError(f"{command}: {_reworded(message)} (see weft {command} --help)")
+
+    parser = Parser(
+        prog=f"weft {command}",
+        description=COMMANDS[command][0].upper() + COMMANDS[command][1:] + ".",
+        epilog=f"example:\n  {EXAMPLES[command]}",
+        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=30, width=110),
+        allow_abbrev=False,
+    )
+    _BUILDERS[command](parser)
+    return parser
+
+
+def _reworded(message: str) -> str:
+    """argparse's message as a sentence of ours."""
+    missing = message.partition("arguments are required: ")[2]
+    if missing:
+        return f"{missing} is missing"
+    return (
+        message.removeprefix("argument ")
+        .replace(": invalid choice: ", " is given ")
+        .replace("(choose from ", "and takes ")
+        .rstrip(")")
+    )
+
+
+def _crawl(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("seeds", nargs="*", metavar="SEED", help="a URL, a host, or a file of them, one a line")
+    parser.add_argument(
+        "-c", "--config", metavar="FILE", help="read options and seeds from a TOML file, or RCCrawler's settings.ini"
+    )
+    _add_options(parser, lambda option: True)
+
+
+def _resume(parser: argparse.ArgumentParser) -> None:
+    _folder(parser)
+    _add_options(parser, lambda option: option.may_change)
+
+
+def _stop(parser: argparse.ArgumentParser) -> None:
+    _folder(parser)
+
+
+def _add(parser: argparse.ArgumentParser) -> None:
+    _folder(parser)
+    parser.add_argument("seeds", nargs="+", metavar="URL", help="a URL, a host, or a file of them, one a line")
+
+
+def _status(parser: argparse.ArgumentParser) -> None:
+    _folder(parser)
+    _json(parser)
+
+
+def _pages(parser: argparse.ArgumentParser) -> None:
+    _folder(parser)
+    _format(parser)
+    parser.add_argument("--all", action="store_true", help="every URL known, the refused ones too, with their reason")
+    parser.add_argument("--with-measures", action="store_true", help="with those of weft graph --measures")
+    _to_file(parser, "--to")
+
+
+def _links(parser: argparse.ArgumentParser) -> None:
+    _folder(parser)
+    _format(parser)
+    parser.add_argument("--from", dest="from_url", metavar="URL", help="only links of this page")
+    parser.add_argument("--to", dest="to_url", metavar="URL", help="only links to this page")
+    _to_file(parser, "--output")
+
+
+def _stats(parser: argparse.ArgumentParser) -> None:
+    _folder(parser)
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="one JSON object, for machines")
+    form.add_argument("--csv", action="store_true", help="rows of table, site, name, value")
+    parser.add_argument("--html", metavar="FILE", help="write a report to look at: one file, no network needed")
+    parser.add_argument("--force", action="store_true", help="replace the FILE of --html if there is one")
+    parser.add_argument("--against", metavar="LIST", help="compare with another crawler's list of pages, a URL a line")
+
+
+def _duplicates(parser: argparse.ArgumentParser) -> None:
+    _folder(parser)
+    _format(parser)
+    about = "from 0 to 1: how alike the texts of near-duplicates are at least (default: as crawled, else 0.99)"
+    parser.add_argument("--threshold", metavar="SHARE", help=about)
+    parser.add_argument("--pairs", action="store_true", help="every two pages, not each with its representative")
+    parser.add_argument(
+        "--minhash", choices=("fast", "classic"), help="how candidates are found (default: as crawled, else fast)"
+    )
+    about = "how alike two texts are: the Jaccard index of their shingles, or of their signatures (default: as crawled)"
+    parser.add_argument("--similarity", choices=("jaccard", "signature"), help=about)
+    _to_file(parser, "--to")
+
+
+def _show(parser: argparse.ArgumentParser) -> None:
+    _folder(parser)
+    _url(parser)
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--headers", action="store_true", help="the status line and headers as received")
+    what.add_argument("--body", action="store_true", help="the body, decoded, byte for byte")
+    what.add_argument("--text", action="store_true", help="the visible text")
+
+
+def _why(parser: argparse.ArgumentParser) -> None:
+    _folder(parser)
+    _url(parser)
+    _json(parser)
+
+
+def _graph(parser: argparse.ArgumentParser) -> None:
+    _folder(parser)
+    parser.add_argument("more", nargs="*", metavar="URL", help="further URLs of --without")
+    forms = ".gexf, .graphml, .net, .csv, .parquet, .dot, .json, .png, .svg"
+    add = parser.add_argument
+    add("-o", "--to", dest="to_file", metavar="FILE", help=f"write to FILE, in the form of its ending: {forms}")
+    add("--format", metavar="FORM", help="the form, whatever the ending (with --per-site: default gexf)")
+    add("--per-site", metavar="FOLDER", help="a file for each site, named after its host, with its internal links")
+    add("--level", choices=("page", "site", "domain", "directory"), help="what a node is (default: page)")
+    kept = "redirects and duplicates: one node (yes), nodes of their own (no), duplicates without edges (keep)"
+    add("--merged", choices=("yes", "no", "keep"), default="yes", help=kept)
+    add("--canonical", action="store_true", help="merge pages into the one they name as canonical")
+    add("--nodes", choices=("html", "all"), default="html", help="HTML pages answered 200, or any 2xx answer")
+    add("--with-external", action="store_true", help="also what links lead to outside the crawl")
+    add("--self-loops", action="store_true", help="also links of a node to itself")
+    add("--multi", action="store_true", help="every link an edge, instead of one edge with a weight")
+    add("--dynamic", action="store_true", help="when pages and links were found, in GEXF")
+    without = "which pages could not be reached if this one were not there; may be given many times"
+    add("--without", action="append", default=[], metavar="URL", help=without)
+    measures = "PageRank, HITS, betweenness, components, cores, communities, distances: in the file and in crawl.db"
+    add("--measures", action="store_true", help=measures)
+    where = "only nodes, or links, for which it is true; may be given many times"
+    add("--where", action="append", default=[], metavar="EXPRESSION", help=where)
+    add("--force", action="store_true", help="replace files that exist")
+    _json(parser)
+
+
+def _diff(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("old", metavar="OLD", help="the folder of the older crawl")
+    parser.add_argument("new", metavar="NEW", help="the folder of the newer crawl")
+    _json(parser)
+    _format(parser)
+    parser.add_argument("--only", choices=("pages", "links"), help="list only these")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the list to FILE")
+    parser.add_argument("--to", dest="to_file", metavar="FILE", help="the graph of both, coloured by what changed")
+    parser.add_argument("--force", action="store_true", help="replace a graph that exists")
+
+
+def _robots(parser: argparse.ArgumentParser) -> None:
+    _url(parser)
+    _json(parser)
+    _add_options(parser, lambda option: option.group in ROBOTS_GROUPS or option.name == "timeout")
+
+
+def _check(parser: argparse.ArgumentParser) -> None:
+    _folder(parser)
+    _json(parser)
+
+
+def _demo(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", "--output", metavar="DIR", help="keep the crawl in DIR (default: a temporary folder)")
+    parser.add_argument("--quiet", action="store_true", help="show errors only")
+    _json(parser)
+
+
+_BUILDERS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
+    "crawl": _crawl,
+    "resume": _resume,
+    "stop": _stop,
+    "add": _add,
+    "status": _status,
+    "pages": _pages,
+    "links": _links,
+    "stats": _stats,
+    "duplicates": _duplicates,
+    "show": _show,
+    "why": _why,
+    "graph": _graph,
+    "diff": _diff,
+    "robots": _robots,
+    "check": _check,
+    "demo": _demo,
+}
+
+
+def _folder(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="DIR", help="the folder of a crawl")
+
+
+def _url(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("url", metavar="URL")
+
+
+def _json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="one JSON object, for machines")
+
+
+def _format(parser: argparse.ArgumentParser) -> None:
+    formats = ("jsonl", "csv", "parquet", "table")
+    parser.add_argument(
+        "--format", choices=formats, help="the form of the output (default: a table on a terminal, else jsonl)"
+    )
+
+
+def _to_file(parser: argparse.ArgumentParser, flag: str) -> None:
+    summary = "write to FILE; an older FILE is replaced when the new one is whole (.csv and .parquet name the form too)"
+    parser.add_argument("-o", flag, dest="to_file", metavar="FILE", help=summary)
+
+
+def _add_options(parser: argparse.ArgumentParser, wanted: Callable[[Option], bool]) -> None:
+    """Adds the crawl options of the table, in groups; only those that are given appear in the result."""
+    from weft.options import GROUPS, OPTIONS
+
+    for group, title in GROUPS.items():
+        members = [option for option in OPTIONS if option.group == group and wanted(option)]
+        section = parser.add_argument_group(f"{group} ({title})") if members else parser
+        for option in members:
+            flags = [option.short, option.flag] if option.short else [option.flag]
+            summary = option.help.replace("%", "%%")
+            add = partial(section.add_argument, dest=option.name, default=argparse.SUPPRESS)
+            if option.kind.is_switch:
+                add(*flags, action="store_true", help=summary)
+                add(opposite(option), action="store_false", help=argparse.SUPPRESS)
+            else:
+                default = _written(option)
+                shown = f"{summary} (default: {default})" if default else summary
+                add(*flags, action="append" if option.kind.many else "store", metavar=option.kind.metavar, help=shown)
+
+
+def opposite(option: Option) -> str:
+    """The flag that turns a switch off again: ``--no-wait``, ``--with-archive``."""
+    return f"--with-{option.name[3:]}" if option.name.startswith("no-") else f"--no-{option.name}"
+
+
+def _written(option: Option) -> str:
+    if option.name == "normalize":  # its default is long, and its module is not needed for help
+        return ""
+    value = option.kind.write(option.default)
+    return ",".join(value) if isinstance(value, list | dict) else str(value).replace("%", "%%")
+
+
+def _sorted_words(command: str, parser: argparse.ArgumentParser, words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Options as single words (``--name=value``) and positionals, apart.
+
+    So seeds may stand anywhere, a value may begin with a dash (``--follow -iframe``), and an unknown option is named
+    before anything else is looked at.
+    """
+    takes_value = {flag: action.nargs != 0 for action in parser._actions for flag in action.option_strings}
+    options: list[str] = []
+    positionals: list[str] = []
+    rest = list(reversed(words))
+    while rest:
+        word = rest.pop()
+        if word == "--":
+            positionals += reversed(rest)
+            break
+        if not word.startswith("-") or word == "-":
+            positionals.append(word)
+            continue
+        flag, equals, value = _split(word)
+        if flag not in takes_value:
+            raise _unknown_option(command, flag, takes_value)
+        if not takes_value[flag]:
+            if equals:
+                raise SpecError(f"{flag} takes no value, and was given {value!r}")
+            options.append(flag)
+            continue
+        if not equals:
+            if not rest or _split(rest[-1])[0] in takes_value or rest[-1] == "--":
+                raise SpecError(f"{flag} needs a value{_example(flag)}")
+            value = rest.pop()
+        options.append(f"{flag}={value}" if flag.startswith("--") else f"{flag}{value}")
+    return options, positionals
+
+
+def _split(word: str) -> tuple[str, str, str]:
+    """Flag, "=" if a value is attached, and the value: of ``--name=value`` and ``-ovalue``."""
+    if word.startswith("--"):
+        return word.partition("=")
+    return word[:2], "=" if len(word) > 2 else "", word[2:].removeprefix("=")
+
+
+def _example(flag: str) -> str:
+    from weft.options import BY_NAME
+
+    option = BY_NAME.get(flag.removeprefix("--"))
+    return f", for example {flag} {option.example}" if option and option.example else ""
+
+
+def _unknown_option(command: str, flag: str, known: Mapping[str, bool]) -> SpecError:
+    from weft.options import BY_NAME
+    from weft.options.checks import nearest
+
+    if command == "resume" and flag.removeprefix("--") in BY_NAME:
+        return SpecError(f"{flag} cannot be changed on resume; weft crawl --fresh starts the crawl anew")
+    best = nearest(flag, [name for name in known if name.startswith("--")] or known)
+    return SpecError(f"unknown option {flag} (nearest: {best}; weft {command} --help lists all)")
