@@ -66,12 +66,11 @@ echo 'import sys; sys.exit("no-such" in open(sys.argv[-1]).read() and "ERROR: no
 
 @pytest.fixture
 def quick_path(tmp_path: Path) -> str:
-    """A PATH on which the first Python that ./weft looks for is a quick one."""
-    folder = tmp_path / "quick"
-    folder.mkdir()
+    """A PATH on which the only Python is a quick one."""
+    folder = Path(path_with_only(tmp_path / "quick", *TOOLS))
     (folder / "python3.13").write_text(QUICK_PYTHON.format(python=sys.executable))
     (folder / "python3.13").chmod(0o755)
-    return f"{folder}{os.pathsep}{os.environ['PATH']}"
+    return str(folder)
 
 
 def test_first_use_makes_the_environment_once(tmp_path: Path) -> None:
@@ -86,6 +85,17 @@ def test_first_use_makes_the_environment_once(tmp_path: Path) -> None:
     second = run("./link", "--version", cwd=elsewhere)
     assert (second.returncode, second.stdout, second.stderr) == (0, first.stdout, "")
     assert len(environments(clone / ".env")) == 1
+
+
+def test_the_systems_own_python_comes_first(tmp_path: Path, quick_path: str) -> None:
+    """One of a version manager, first on the PATH, is often built without optimisations: a crawl costs more on it."""
+    fit = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))"
+    if not Path("/usr/bin/python3").exists() or subprocess.run(["/usr/bin/python3", "-c", fit], check=False).returncode:
+        pytest.skip("this system has no Python of its own that would do")
+    clone = fresh_clone(tmp_path / "clone")
+    assert run(clone / "weft", "--version", cwd=tmp_path, PATH=f"{quick_path}:/usr/bin").returncode == 0
+    (made,) = (clone / ".env").iterdir()
+    assert "home = /usr/bin\n" in (made / "pyvenv.cfg").read_text()
 
 
 def test_modules_are_compiled_at_the_set_up(tmp_path: Path, quick_path: str) -> None:
