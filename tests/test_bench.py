@@ -125,7 +125,8 @@ def test_processes_take_turns(capsys: pytest.CaptureFixture[str]) -> None:
         pytest.skip(f"{package} is not installed")
     assert processes.main(["--only", "one", "--one", package, "--runs", "1", "--json"]) == 0
     (web,) = json.loads(capsys.readouterr().out)["webs"]
-    one, two = web["runs"]
-    assert (one["processes"], two["processes"]) == (1, 2)
-    assert one["pages"] == two["pages"] == nginx.DOCUMENTATION[package].pages
+    one, two, apart = web["runs"]
+    assert [(run["processes"], run["crawls"]) for run in (one, two, apart)] == [(1, 1), (2, 1), (1, 2)]
+    assert one["pages"] == two["pages"] == apart["pages"] / 2 == nginx.DOCUMENTATION[package].pages
     assert web["ratio"] == pytest.approx(two["rate"] / one["rate"])
+    assert web["limit"] == pytest.approx(apart["rate"] / one["rate"])

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -22,8 +24,11 @@ from web import Request, Response, Site, html_page
 from weft import crawl as weft_crawl
 from weft.crew.mark import SLOT_B, ParseMark, add_slots, make_marks, marked_page
 from weft.crew.rate import SharedRate
+from weft.db import open_reader
 from weft.demo.server import Served
 from weft.derive.read import StoredCrawl
+from weft.store.bodies import SIZE_B, SharedBodies
+from weft.store.schema import VERSION
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
 
@@ -289,6 +294,44 @@ def test_one_rate_for_all(tmp_path: Path) -> None:
     assert not other.spend(200, 10.1) and not one.refill(10.2)
     one.close()
     other.close()
+
+
+def test_bodies_met_are_known_to_all(tmp_path: Path) -> None:
+    """Nobody overlooks a body; where not all are told of, each may be known."""
+    path = tmp_path / "parsing"
+    make_marks(path)
+    add_slots(path, 2, SIZE_B)
+    writer, reader = SharedBodies(path, 2 * SLOT_B), SharedBodies(path, 2 * SLOT_B)
+    chance = random.Random(7)
+    before, later, never = ([chance.getrandbits(64) - (1 << 63) for _ in range(500)] for _ in range(3))
+    assert all(map(reader.may_hold, never)), "an older crawl goes on: nothing is known of its bodies"
+    writer.begin(before)
+    for body_hash in later:
+        writer.add(body_hash)
+    assert all(map(reader.may_hold, before + later))
+    assert not any(map(reader.may_hold, never))
+    writer.close()
+    reader.close()
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_copies_become_revisits_whoever_asks(site: Site, weft: Weft, processes: str) -> None:
+    """A page with the body of one that is committed, also by another process; and after a resume."""
+    names = [f"/copy{number}" for number in range(4)]
+    site.page("/", links=names[:1])
+    for name in names:
+        site.page(name, title="a copy", links=names, body="the same " * 100)
+    words = [site.url, *FAST, "--processes", processes]
+    assert weft("crawl", *words, "-o", "at-once").code == 0
+    assert weft("crawl", *words, "-o", "resumed", "--max-depth", "1").code == 0
+    assert weft("resume", "resumed", "--max-depth", "9").code == 0
+    for folder in ("at-once", "resumed"):
+        with contextlib.closing(open_reader(weft.folder / folder / "crawl.db", VERSION)) as database:
+            found = database.execute("SELECT u.text, v.revisit FROM visit v JOIN url u ON u.id = v.url").fetchall()
+        revisits = {url: bool(revisit) for url, revisit in found if "copy" in url}
+        assert revisits == {site.at(name): name != "/copy0" for name in names}
+        checked = weft("check", folder)
+        assert checked.code == 0, checked.stdout
 
 
 def test_a_worker_has_no_thread_and_nothing_of_the_crawl(weft: Weft) -> None:

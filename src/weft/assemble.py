@@ -351,7 +351,10 @@ async def _crew(parts: Parts, run_id: int, nursery: Nursery | None) -> AsyncIter
 def _team(parts: Parts, run_id: int, number: int, nursery: Nursery | None) -> Team:
     from weft.crew.team import Team
 
-    return Team(parts.spec, number, parts.folder, f"{run_id:05d}", parts.home_origins, parts.clock, parts.jar, nursery)
+    prefix = f"{run_id:05d}"
+    team = Team(parts.spec, number, parts.folder, prefix, parts.home_origins, parts.clock, parts.jar, nursery)
+    parts.store.share_bodies(team.bodies)
+    return team
 
 
 async def run_crawl(crawl: Crawl) -> StopReason:

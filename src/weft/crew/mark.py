@@ -49,10 +49,10 @@ def make_marks(path: Path) -> None:
         file.truncate(SLOT_B)
 
 
-def add_slots(path: Path, slots: int) -> None:
-    """Makes room for so many in all; the first stays as it is."""
+def add_slots(path: Path, slots: int, more_b: int = 0) -> None:
+    """Makes room for so many in all, and for something else behind them; the first stays as it is."""
     with path.open("r+b") as file:
-        file.truncate(slots * SLOT_B)
+        file.truncate(slots * SLOT_B + more_b)
 
 
 def clear_mark(path: Path, slot: int) -> None:

@@ -21,7 +21,7 @@ from zlib import crc32
 import msgspec
 
 from weft.conclude import Concluded, conclude_failure
-from weft.crew.mark import MARKED_B, add_slots, clear_mark, marked_page
+from weft.crew.mark import MARKED_B, SLOT_B, add_slots, clear_mark, marked_page
 from weft.crew.member import Member
 from weft.crew.messages import ALL_SITES, Ended, Hello, Job, Line, Orders, Report
 from weft.crew.nursery import Nursery
@@ -33,6 +33,7 @@ from weft.folder import Folder
 from weft.ports import Clock
 from weft.records import Failure, Lease
 from weft.spec import CrawlSpec
+from weft.store.bodies import SIZE_B, SharedBodies
 from weft.store.warc import cut_files
 
 AHEAD_MAX = 192  # leases taken ahead per worker: what it does while the crawl writes a tick
@@ -64,7 +65,9 @@ class Team:
         self._marks = folder.parsing
         self._ahead_max = AHEAD_MAX if not spec.politeness.delay_s and spec.politeness.order == "bfs" else 0
         self._at_once = workers * descriptor_budget()
-        add_slots(folder.parsing, 1 + workers + 1)  # the crawl's own, the workers', and that of the rate
+        # in the file of the marks: the crawl's own, the workers', that of the rate, and the bodies
+        add_slots(folder.parsing, 1 + workers + 1, SIZE_B)
+        self.bodies = SharedBodies(folder.parsing, (1 + workers + 1) * SLOT_B)
         rate_b = spec.limits.max_rate_b
         self._rate = SharedRate(rate_b, folder.parsing, 1 + workers) if rate_b else None
         self._members: list[Member] = []
@@ -103,6 +106,7 @@ class Team:
                 member.line.close()
         self._members = []
         self._close_nursery()
+        self.bodies.close()
         if self._rate is not None:
             self._rate.close()
 
@@ -373,6 +377,7 @@ class Team:
             member.prefix,
             1 + member.slot,
             1 + self._size,
+            2 + self._size,
             self._home_origins,
             *self._clock.started,
         )

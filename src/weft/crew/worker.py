@@ -19,7 +19,7 @@ import msgspec
 
 from weft.conclude import SLOW_DOWN, Concluded
 from weft.crew.finish import Finisher, conclude_bug, make_archive
-from weft.crew.mark import ParseMark
+from weft.crew.mark import SLOT_B, ParseMark
 from weft.crew.messages import ALL_SITES, Ended, Hello, Job, Line, Orders, Report, receive_blocking
 from weft.crew.rate import SharedRate
 from weft.db import open_reader
@@ -29,6 +29,7 @@ from weft.folder import Folder
 from weft.own import OwnParts
 from weft.ports import Clock
 from weft.records import Failure, Lease
+from weft.store.bodies import SharedBodies
 from weft.store.schema import VERSION
 from weft.store.sql import StoredBody, find_body
 
@@ -81,6 +82,7 @@ class Worker:
         )
         self._fetcher: Fetcher = OwnParts(hello.spec.own.parts).made("downloader", fetcher)
         self._mark = ParseMark(self._folder.parsing, hello.slot)
+        self._bodies = SharedBodies(self._folder.parsing, hello.bodies_slot * SLOT_B)
         self._reader = open_reader(self._folder.db, VERSION) if hello.spec.keep.archive else None
         archive = make_archive(hello.spec, self._folder.warc, hello.prefix, self._find_body, self._fetcher.request_head)
         self._finisher = Finisher(hello.spec, self._mark, archive)
@@ -96,6 +98,8 @@ class Worker:
         self._told: dict[str, tuple[int, bool]] = {}
 
     def _find_body(self, body_hash: int, digest: str) -> StoredBody | None:
+        if not self._bodies.may_hold(body_hash):
+            return None
         assert self._reader is not None
         return find_body(self._reader, body_hash, digest)
 

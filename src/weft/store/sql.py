@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from weft.records import Visit
+from weft.store.bodies import SharedBodies
 
 _COLUMNS = ", ".join("?" * len(Visit.__struct_fields__))
 _INSERT_VISIT = f"INSERT INTO visit({', '.join(Visit.__struct_fields__)}) VALUES({_COLUMNS})"
@@ -37,6 +38,7 @@ class SqlStore:
 
         self._bodies: set[int] = set()
         self._all_bodies = self._next_visit == 1  # a new crawl: what is not in the set is new
+        self._shared: SharedBodies | None = None
 
     def next_visit(self) -> int:
         number = self._next_visit
@@ -54,6 +56,8 @@ class SqlStore:
         if body_hash in self._bodies:
             return True
         self._bodies.add(body_hash)
+        if self._shared is not None:
+            self._shared.add(body_hash)
         if self._all_bodies:
             if len(self._bodies) > BODIES_IN_RAM:
                 self._all_bodies = False
@@ -61,6 +65,12 @@ class SqlStore:
         if len(self._bodies) > BODIES_IN_RAM:
             self._bodies.clear()
         return self._db.execute("SELECT 1 FROM visit WHERE hash = ? LIMIT 1", (body_hash,)).fetchone() is not None
+
+    def share_bodies(self, shared: SharedBodies) -> None:
+        """Tells others, from now on, which bodies were met; all of them, where all are known here."""
+        self._shared = shared
+        if self._all_bodies:
+            shared.begin(self._bodies)
 
     def warc_id(self, file: str) -> int:
         """The id of a WARC file; its row is written with its positions at the tick."""
