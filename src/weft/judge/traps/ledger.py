@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from xxhash import xxh3_64_hexdigest
+
 Value = int | bytes
 Row = tuple[str, Value]
 
@@ -15,7 +17,7 @@ class Ledger:
     """
 
     def __init__(self, prefix: str, limit: int) -> None:
-        self._prefix = prefix
+        self.prefix = prefix
         self._limit = limit
         self._values: dict[str, Value] = {}
         self._changed: set[str] = set()
@@ -59,9 +61,14 @@ class Ledger:
         """What changed since the last dump; empty bytes for what is gone."""
         changed, self._changed = self._changed, set()
         for key in changed:
-            yield self._prefix + key, self._values.get(key, b"")
+            yield self.prefix + key, self._values.get(key, b"")
 
     def restore(self, key: str, value: Value) -> None:
         """Puts back a row of an earlier dump, without its prefix."""
         if value != b"" and len(self._values) < self._limit:
             self._values[key] = value
+
+
+def mark_of(text: str) -> str:
+    """A short key for a text of any length."""
+    return xxh3_64_hexdigest(text.encode())

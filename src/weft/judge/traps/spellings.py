@@ -1,0 +1,67 @@
+"""One page under many spellings: odd slashes, session ids, filters that combine (SLASH_ALIASES and others)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from zlib import crc32
+
+from weft.errors import Reason
+from weft.judge.traps.ledger import Ledger, mark_of
+from weft.judge.traps.urls import Problem, is_alias, mixture_of, without_alias, without_session
+from weft.spec import Traps
+
+VALUES_B = 512  # bitmap of the values seen in the queries of one path
+VARIANTS_PER_VALUE = 8
+PAIR_FACTOR = 4  # queries of two parameters have this multiple of the budget of those with more
+
+
+class Spellings:
+    """See the module."""
+
+    def __init__(self, traps: Traps) -> None:
+        self._traps = traps
+        self.aliases = Ledger("a", 20_000)
+        self.variants = Ledger("q", 4_000)
+        self.sessions = Ledger("s", 50_000)
+
+    def problem(self, url: str, path: str, query: str, site_id: int) -> Problem | None:
+        """What is said against a URL that may be one spelling of many; counts it where nothing is."""
+        traps = self._traps
+        if traps.slash_aliases and is_alias(path):
+            limit = traps.slash_aliases
+            page = f"{site_id} {mark_of(without_alias(path))}"
+            if self.aliases.number(page):  # not the first odd spelling of that page: sites exist that know no other
+                if self.aliases.number(str(site_id)) >= limit:
+                    return Reason.SLASH_ALIASES, f"{limit} odd spellings on this site (--trap-slash-aliases {limit})"
+                self.aliases.add(str(site_id))
+            else:
+                self.aliases.put(page, 1)
+        if traps.session_ids and (query or ";" in path or "(" in path):
+            bare = without_session(url)
+            if bare is not url:
+                key = mark_of(bare)
+                limit = traps.session_ids
+                if self.sessions.number(key) >= limit:
+                    return Reason.SESSION_IDS, f"{limit} session ids of {bare[:200]} (--trap-session-ids {limit})"
+                self.sessions.add(key)
+        if traps.query_variants and "&" in query:
+            return self._variant(site_id, path, query.split("&"))
+        if traps.query_variants and not query and (mixture := mixture_of(path)) is not None:
+            return self._variant(site_id, *mixture)
+        return None
+
+    def _variant(self, site_id: int, path: str, pairs: Sequence[str]) -> Problem | None:
+        """Judges filters that combine: few values, many mixtures. What names things brings new values."""
+        key = f"{site_id} {'2' if len(pairs) == 2 else ''}{mark_of(path)}"
+        row = self.variants.blob(key)
+        count, bits = int.from_bytes(row[:4], "big"), int.from_bytes(row[4:], "big")
+        values = bits.bit_count()
+        budget = self._traps.query_variants
+        limit = budget * (PAIR_FACTOR if len(pairs) == 2 else 1)
+        if values < VALUES_B * 6:  # a fuller map says that there are more values than one could combine
+            if count >= limit + VARIANTS_PER_VALUE * values:
+                return Reason.QUERY_VARIANTS, f"{count} mixtures of {values} values (--trap-query-variants {budget})"
+            for pair in pairs:
+                bits |= 1 << crc32(pair.encode()) % (VALUES_B * 8)
+            self.variants.put(key, (count + 1).to_bytes(4, "big") + bits.to_bytes(VALUES_B, "big"))
+        return None

@@ -1,0 +1,80 @@
+"""Which sites are under watch for parts without an end, and what the watches found (ENDLESS_SITE)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from weft.errors import Reason
+from weft.judge.traps.endless import OTHERS, SiteWatch
+from weft.judge.traps.ledger import Ledger
+from weft.judge.traps.urls import Problem, group_of
+
+WATCHED_SITES = 1_000
+SAMPLED_SITES = 64  # sites of which URLs are watched at the same time: what costs memory
+STALE = 100_000  # pages read since a site was last seen, after which its watch may end
+
+
+class Watches:
+    """See the module. ``found`` is kept in the ledger ``endless``, the watches themselves start anew."""
+
+    def __init__(self, span: int, suspects: set[int]) -> None:
+        self._span = span
+        self._suspects = suspects
+        self.endless = Ledger("e", 20_000)
+        self.pages = Ledger("n", 50_000)
+        self.found: dict[int, tuple[frozenset[str], frozenset[str]]] = {}  # by site: endless; told apart by name
+        self._watches: dict[int, tuple[int, SiteWatch]] = {}  # with the turn of its last use, the oldest first
+        self._turn = 0
+        self._sampling: set[int] = set()
+
+    def problem(self, url: str, site_id: int) -> Problem | None:
+        """What is said against a URL of a site in ``found``."""
+        parts, told_apart = self.found[site_id]
+        group = group_of(url)
+        if group in parts or (OTHERS in parts and group not in told_apart):
+            return Reason.ENDLESS_SITE, f"this part of the site has no end (--trap-endless-site-pages {self._span})"
+        return None
+
+    def learn(self, url: str, site_id: int, depth: int, new: Sequence[str], known: Sequence[str]) -> None:
+        """Takes in the links of a page within its site."""
+        pages = self.pages.add(str(site_id))
+        watch = self._watch(site_id, pages)
+        if watch is None:
+            return
+        may_sample = site_id in self._sampling or len(self._sampling) < SAMPLED_SITES
+        endless = watch.page(url, depth, pages, new, known, may_sample)
+        if watch.is_sampling:
+            self._sampling.add(site_id)
+        else:
+            self._sampling.discard(site_id)
+        if endless:
+            before, _ = self.found.get(site_id, (frozenset(), frozenset()))
+            parts = before.union(endless)
+            self.found[site_id] = (parts, watch.names)
+            self.endless.put(str(site_id), msgspec.json.encode((sorted(parts), sorted(watch.names))))
+            self._suspects.add(site_id)
+
+    def _watch(self, site_id: int, pages: int) -> SiteWatch | None:
+        """The watch of a site, which is now the one used last; None while too many others are at work."""
+        self._turn += 1
+        entry = self._watches.pop(site_id, None)
+        if entry is None:
+            if len(self._watches) >= WATCHED_SITES:
+                oldest = next(iter(self._watches))
+                if self._watches[oldest][0] > self._turn - STALE:
+                    return None
+                del self._watches[oldest]
+                self._sampling.discard(oldest)
+            # what was counted before a resume does not shorten the watch
+            entry = (0, SiteWatch(pages - 1, self._span))
+        self._watches[site_id] = (self._turn, entry[1])
+        return entry[1]
+
+    def take_up(self) -> None:
+        """After the ledgers were loaded: what is known of before may refuse what waits."""
+        for key in self.endless:
+            parts, told_apart = msgspec.json.decode(self.endless.blob(key), type=tuple[list[str], list[str]])
+            self.found[int(key)] = (frozenset(parts), frozenset(told_apart))
+        self._suspects.update(self.found)
