@@ -11,9 +11,8 @@ A worker that dies is replaced. What it had is brought back; its WARC file ends 
 from __future__ import annotations
 
 import asyncio
-import os
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from zlib import crc32
@@ -21,11 +20,13 @@ from zlib import crc32
 import msgspec
 
 from weft.conclude import Concluded, conclude_failure
-from weft.crew.mark import MARKED_B, SLOT_B, add_slots, clear_mark, marked_page
+from weft.crew.births import Births
+from weft.crew.mark import SLOT_B, add_slots, clear_mark, marked_page
 from weft.crew.member import Member
 from weft.crew.messages import ALL_SITES, Ended, Hello, Job, Line, Orders, Report
 from weft.crew.nursery import Nursery
 from weft.crew.rate import SharedRate
+from weft.crew.suspects import Suspects
 from weft.errors import BugError, Cause, StoreError, WeftError
 from weft.fetch.cookies import CookieJar
 from weft.fetch.http import descriptor_budget
@@ -39,13 +40,9 @@ from weft.store.warc import cut_files
 AHEAD_MAX = 192  # leases taken ahead per worker: what it does while the crawl writes a tick
 BACKLOG_MAX = 256  # pages reported that wait: then nobody is fed, as what the crawl learns from them comes too late
 SPREAD = 2  # a site leaves its worker for one that has so many requests less
-DEATHS_ON_A_PAGE = 2
-DEATHS_UNDER_WAY = 5  # of workers that were asking for the page, and marked no other
 FRUITLESS_DEATHS = 5
 CANCEL_S = 3.0
 END_S = 10.0
-DEATH_S = 1.0
-SUSPECTS_MAX = 10_000
 
 
 class Team:
@@ -71,13 +68,13 @@ class Team:
         rate_b = spec.limits.max_rate_b
         self._rate = SharedRate(rate_b, folder.parsing, 1 + workers) if rate_b else None
         self._members: list[Member] = []
-        self._nursery: Nursery | None = nursery
+        self._births = Births(nursery)
         self._born = 0
         self._jobs = 0
         self._finished: deque[tuple[Concluded, dict[str, tuple[int, bool]] | None]] = deque()
         self._back: list[tuple[Lease, bool]] = []
         self._news: dict[str, tuple[int, bool]] = {}
-        self._suspects: Counter[str] = Counter()
+        self._suspects = Suspects()
         self._fruitless = 0
         self._trouble: WeftError | None = None
         self._wake: Callable[[], None] = _nothing
@@ -93,8 +90,7 @@ class Team:
     def begin(self) -> Team:
         """Has the workers started; ``is_open`` tells when they can be used."""
         self._loop = asyncio.get_running_loop()
-        if self._nursery is not None:
-            self._loop.add_reader(self._nursery.fileno(), self._hear_nursery, self._nursery)
+        self._births.begin()
         for slot in range(self._size):
             self._members.append(self._new_member(slot))
         return self
@@ -105,7 +101,7 @@ class Team:
             if member.line is not None:
                 member.line.close()
         self._members = []
-        self._close_nursery()
+        self._births.close()
         self.bodies.close()
         if self._rate is not None:
             self._rate.close()
@@ -241,7 +237,7 @@ class Team:
         return self._opened
 
     def pids(self) -> list[int]:
-        return [] if self._nursery is None else [self._nursery.pid, *self._nursery.pids.values()]
+        return self._births.pids()
 
     # ---- jobs ------------------------------------------------------------------------------------------------
 
@@ -354,16 +350,7 @@ class Team:
     def _new_member(self, slot: int) -> Member:
         self._born += 1
         member = Member(self._born, slot, f"{self._prefix}-{self._born}")
-        end = None
-        for _ in range(2):  # the nursery may be gone: the next one is not
-            nursery = self._nursery or self._new_nursery()
-            end = nursery.bear(member.number)
-            if end is not None:
-                break
-            self._close_nursery()
-        if end is None:
-            raise BugError("no process can be started: try --processes 1")
-        member.line = Line(end, Report, partial(self._hear, member))
+        member.line = Line(self._births.bear(member.number), Report, partial(self._hear, member))
         member.line.on_closed = partial(self._lost, member)
         member.line.send(self._hello(member))
         return member
@@ -382,28 +369,14 @@ class Team:
             *self._clock.started,
         )
 
-    def _new_nursery(self) -> Nursery:
-        nursery = self._nursery = Nursery()
-        self._loop.add_reader(nursery.fileno(), self._hear_nursery, nursery)
-        return nursery
-
-    def _hear_nursery(self, nursery: Nursery) -> None:
-        if not nursery.hear() and nursery is self._nursery:
-            self._close_nursery()
-
-    def _close_nursery(self) -> None:
-        if self._nursery is not None:
-            self._loop.remove_reader(self._nursery.fileno())
-            self._nursery.close()
-            self._nursery = None
-
     def _lost(self, member: Member) -> None:
         """A worker is gone: its jobs come back, the page that may have done it is noted, another takes its place."""
         self._end(member)
         self._changed.set()
         if self._ending:
             return
-        self._blame(member)
+        for job, deed in self._suspects.blame(member, marked_page(self._marks, 1 + member.slot)):
+            self._give_up(member, job, deed)
         self._back += [(job.lease, not member.is_ahead(job)) for job in member.jobs.values()]
         self._forget_jobs(member)
         self._note_files(member)
@@ -428,22 +401,6 @@ class Team:
         else:
             self._news.update(member.positions)
 
-    def _blame(self, member: Member) -> None:
-        """Notes who was there; a page that was there too often is recorded and left alone."""
-        marked = marked_page(self._marks, 1 + member.slot)
-        if marked is not None:  # also a job that was to wait, for all that is known here: the last report is lost
-            guilty = [job for job in member.jobs.values() if job.lease.url[:MARKED_B] == marked]
-        else:
-            guilty = [job for job in member.jobs.values() if not member.is_ahead(job)]
-        for job in guilty:
-            url = job.lease.url
-            self._suspects[url] += DEATHS_UNDER_WAY if marked else DEATHS_ON_A_PAGE
-            if self._suspects[url] >= DEATHS_UNDER_WAY * DEATHS_ON_A_PAGE:
-                del self._suspects[url]
-                self._give_up(member, job, "read it" if marked else "asked for it")
-        if len(self._suspects) > SUSPECTS_MAX:
-            self._suspects.clear()
-
     def _give_up(self, member: Member, job: Job, deed: str) -> None:
         failure = Failure(Cause.BUG, f"the processes that {deed} died", started_ms=self._clock.epoch_ms())
         done = conclude_failure(job.lease, failure, self._spec.limits)
@@ -465,30 +422,12 @@ class Team:
         """Makes sure that a worker writes no more, and that its files hold what it has reported."""
         if member.line is None:
             return
-        pid = self._nursery.pids.get(member.number) if self._nursery is not None else None
         member.line.close()
         member.line = None
-        if pid is not None:
-            _kill(pid)
-            self._await_death(member.number)
+        self._births.end(member.number)
         if self._spec.keep.archive:
             cut_files(self._folder.warc, member.prefix, {file: size for file, (size, _) in member.positions.items()})
         member.positions = {file: (size, True) for file, (size, _) in member.positions.items()}
-
-    def _await_death(self, number: int) -> None:
-        """A moment at most: what is killed may still be writing."""
-        deadline_s = time.monotonic() + DEATH_S
-        while self._nursery is not None and number in self._nursery.pids and time.monotonic() < deadline_s:
-            time.sleep(0.001)
-            if not self._nursery.hear():
-                return
-
-
-def _kill(pid: int) -> None:
-    try:
-        os.kill(pid, 9)
-    except ProcessLookupError:
-        return
 
 
 def _nothing() -> None:
