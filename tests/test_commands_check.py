@@ -102,6 +102,19 @@ def test_one_of_a_thing_is_told_as_one(site: Site, weft: Weft) -> None:
     assert not found
 
 
+def test_a_crawl_whose_errands_were_redirected_is_consistent(site: Site, weft: Weft) -> None:
+    """Where robots.txt and a sitemap moved to is no link of a page."""
+    site.page("/")
+    site.redirect("/robots.txt", "/rules")
+    site.file("/rules", f"Sitemap: {site.at('/old.xml')}\n".encode(), "text/plain")
+    site.redirect("/old.xml", "/new.xml")
+    site.file("/new.xml", f"<urlset><url><loc>{site.at('/found')}</loc></url></urlset>".encode(), "text/xml")
+    site.page("/found")
+    assert weft("crawl", site.url, "-o", "c", "--delay", "0", "--quiet").code == 0
+    assert site.asked("/found") == 1
+    assert kinds_of(weft.folder / "c") == set()
+
+
 def test_a_crawl_without_archive_is_consistent(tmp_path: Path) -> None:
     report = report_of(stored.make(tmp_path, "--no-archive").folder)
     assert report["consistent"] is True, report

@@ -276,7 +276,7 @@ def test_a_crawl_of_a_private_seed_stays_at_its_address(tmp_path: Path, sites: C
 def test_a_seed_that_leads_inside_is_not_followed(tmp_path: Path, sites: Callable[..., Site]) -> None:
     """The host that a seed redirects to joins the scope (DESIGN 6), but its address is checked like any other."""
     site, secret = sites(), sites()
-    names = ("one.test", "two.test", "three.test", "four.test")
+    names = ("one.test", "two.test", "three.test", "four.test", "five.test")
     for name, place in zip(
         names,
         (
@@ -284,19 +284,24 @@ def test_a_seed_that_leads_inside_is_not_followed(tmp_path: Path, sites: Callabl
             secret.at("/", "localhost"),
             "http://169.254.169.254/latest/",
             "file:///etc/passwd",
+            "http://mail.test:25/",
         ),
         strict=True,
     ):
         site.redirect("/", place, host=name)
     lay_out(site, [])
     crawled = crawl(
-        tmp_path, [site.at("/", HOST), *(site.at("/", name) for name in names)], *FAST, *at_host(site, HOST, *names)
+        tmp_path,
+        [site.at("/", HOST), *(site.at("/", name) for name in names)],
+        *FAST,
+        *at_host(site, HOST, "mail.test", *names),
     )
     assert_healthy(crawled, site)
     assert secret.connections == 0
     assert crawled.page(secret.at("/", "127.0.0.1")).error == "ADDRESS_REFUSED"
     assert crawled.page("http://169.254.169.254/latest/").error == "ADDRESS_REFUSED"
     assert crawled.page(site.at("/", "four.test")).redirect_to == "file:///etc/passwd"
+    assert crawled.page("http://mail.test:25/").reason == "BAD_PORT"
 
 
 def test_a_seed_on_a_metadata_address_by_name_is_refused(tmp_path: Path, names: NameServer) -> None:

@@ -148,6 +148,9 @@ def _cases(origins: Origins) -> None:
         Response(b"", 302, PLAIN, {"Location": f"http://127.0.0.3:{site.port}/robots.txt"}),
         never=("/yes",),
     )
+    place = site.at("/rules", "moved-credentials.test").replace("://", "://joe:pw@")
+    case("moved-credentials", Response(b"", 302, PLAIN, {"Location": place}), never=("/yes", "/rules"))
+    case("moved-port", Response(b"", 302, PLAIN, {"Location": "http://moved-port.test:6667/x"}), never=("/yes",))
     case("moved-scheme", Response(b"", 302, PLAIN, {"Location": "file:///etc/passwd"}), never=("/yes",))
     case(
         "sitemap-forbidden",
@@ -219,6 +222,8 @@ NAMES: list[str] = [
     "moved-to-404",
     "moved-to-500",
     "moved-inside",
+    "moved-credentials",
+    "moved-port",
     "moved-scheme",
     "sitemap-forbidden",
     "linked",
@@ -241,7 +246,7 @@ def test_asks_what_it_may(origins: Origins, name: str) -> None:
     assert paths[0] == "/robots.txt"
     assert [path for path in never if path in paths] == []
     assert [path for path in asks if path not in paths] == []
-    closed = name in ("moved-to-500", "moved-inside", "moved-scheme")
+    closed = name in ("moved-to-500", "moved-inside", "moved-credentials", "moved-port", "moved-scheme")
     assert ("/" in paths) is not closed
     assert paths.count("/robots.txt") <= (2 if name == "linked" else 3)
 
@@ -268,6 +273,8 @@ def test_no_private_address(origins: Origins) -> None:
         "ADDRESS_REFUSED",
         "ROBOTS_UNAVAILABLE",
     )
+    for name in ("moved-credentials", "moved-port", "moved-scheme"):  # nobody was asked there
+        assert origins.crawled.page(origins.site.at("/", f"{name}.test")).error == "ROBOTS_UNAVAILABLE", name
 
 
 # --- every scheme, host and port

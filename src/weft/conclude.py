@@ -149,6 +149,8 @@ def _redirect(done: Concluded, lease: Lease, answer: Fetched) -> None:
         return
     url, _, fragment = target.partition("#")
     done.visit.redirect_to = url[:8192]
+    if lease.purpose is not Purpose.PAGE:
+        return  # a step of an errand, and no link of a page
     done.links = [Link(url, LinkKind.REDIRECT.value, "", "", fragment)]
     done.visit.out_links = 1
     if url == lease.url and answer.header("set-cookie") is not None and lease.hops < SAME_URL_REDIRECTS:

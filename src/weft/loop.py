@@ -369,7 +369,7 @@ class Crawl:
         parts, lease = self.parts, done.lease
         site_id = parts.rules.waiting_site(lease.origin)
         answer = _answer_of(done)
-        match parts.rules.answered(lease, answer, lambda url: parts.frontier.discovery.site_id(site_of(url))):
+        match parts.rules.answered(lease, answer, self._errand_site):
             case AskAgain(lease=again, rest_s=rest_s):
                 site = parts.frontier.site(again.site)
                 parts.frontier.schedule.rest(site, rest_s, parts.clock.seconds())
@@ -380,6 +380,10 @@ class Crawl:
                     self._find_sitemaps(learnt, site_id)
                 parts.frontier.release(site_id)
 
+    def _errand_site(self, url: str) -> int | None:
+        """The site of an errand's next step; None where nobody may ask there."""
+        return self.parts.frontier.discovery.site_id(site_of(url)) if self.parts.judge.is_askable(url) else None
+
     def _find_sitemaps(self, learnt: Learnt, site_id: int) -> None:
         if self.parts.spec.scope.sitemaps == "no":
             return
@@ -389,8 +393,8 @@ class Crawl:
     def _queue_sitemap(self, url: str, asking_site: int, parent: int | None) -> None:
         """A sitemap is read where it belongs to the crawl: on the site that names it, or inside the scope."""
         parts = self.parts
-        site_id = parts.frontier.discovery.site_id(site_of(url))
-        if site_id != asking_site and not parts.judge.covers(url):
+        site_id = self._errand_site(url)
+        if site_id is None or (site_id != asking_site and not parts.judge.covers(url)):
             return
         lease = parts.sitemaps.add(url, site_id, parent)
         if lease is not None:
@@ -408,7 +412,6 @@ class Crawl:
         if done.visit.redirect_to is not None:
             parts.sitemaps.end(lease, None, 0)
             self._queue_sitemap(done.visit.redirect_to, lease.site, lease.page)
-            done.links = []
             return
         entries: list[tuple[str, str]] = []
         if 200 <= answer.status < 300:

@@ -154,19 +154,20 @@ class SiteRules:
         """The site whose pages wait for this origin's robots.txt."""
         return self._asking[origin]
 
-    def answered(self, lease: Lease, answer: Fetched | Failure, site_of_url: Callable[[str], int]) -> AskAgain | Learnt:
-        """What an answer for robots.txt means."""
+    def answered(
+        self, lease: Lease, answer: Fetched | Failure, site_of_url: Callable[[str], int | None]
+    ) -> AskAgain | Learnt:
+        """What an answer for robots.txt means. ``site_of_url``: None for a URL that nobody may ask."""
         match answer:
             case Failure(cause=cause):
                 return self._unreachable(lease, cause, None)
             case Fetched(status=status):
                 target = self._redirect_target(lease, answer)
                 if target is not None:
-                    if lease.hops >= REDIRECTS_MAX or not target.startswith(("http://", "https://")):
+                    site = site_of_url(target) if lease.hops < REDIRECTS_MAX else None
+                    if site is None:
                         return self._unreachable(lease, Cause.ROBOTS_UNAVAILABLE, status)  # fail closed
-                    following = msgspec.structs.replace(
-                        lease, url=target, site=site_of_url(target), hops=lease.hops + 1, attempt=1
-                    )
+                    following = msgspec.structs.replace(lease, url=target, site=site, hops=lease.hops + 1, attempt=1)
                     return AskAgain(following, 0.0)
                 if status == TOO_MANY_REQUESTS and lease.attempt <= self._retries:
                     return self._unreachable(lease, Cause.ROBOTS_UNAVAILABLE, status)

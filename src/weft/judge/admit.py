@@ -98,7 +98,7 @@ class Admission:
 
         What ``source``, the site that redirects, has of its own holds there too.
         """
-        if not url.startswith(("http://", "https://")) or "@" in url[8 : url.find("/", 8)]:
+        if not self.is_askable(url):
             return
         site = site_of(url)
         name = f"{scheme_of(url)}://{site}" if self._same_scheme else site
@@ -126,6 +126,10 @@ class Admission:
         """The sites that seeds redirected to since the last call, to be kept."""
         sites, self._new_sites = self._new_sites, []
         return sites
+
+    def is_askable(self, url: str) -> bool:
+        """Whether anything may be asked there, an errand too: what its scheme, credentials and port say."""
+        return self._judge_place(url[: url.find("/", 8)], url) is None
 
     def covers(self, url: str) -> bool:
         """Whether the scope covers a URL."""
@@ -174,6 +178,13 @@ class Admission:
 
     def _judge_origin(self, origin: str, url: str) -> Verdict | None:
         """The reason against all URLs of an origin; None if there is none."""
+        verdict = self._judge_place(origin, url)
+        if verdict is None and self._scope.by_site and not self._scope.covers(url):
+            return Verdict(Reason.OUT_OF_SCOPE, self._scope.describe()[:200])
+        return verdict
+
+    def _judge_place(self, origin: str, url: str) -> Verdict | None:
+        """The reason for which an origin is asked by nobody; None if there is none."""
         if not origin.startswith(("http://", "https://")):
             return Verdict(Reason.NOT_HTTP, scheme_of(url)[:40])
         if "@" in origin:
@@ -182,8 +193,6 @@ class Admission:
         port = site.rpartition(":")[2]
         if port.isdecimal() and int(port) in BAD_PORTS and site not in self._seed_sites:
             return Verdict(Reason.BAD_PORT, port)
-        if self._scope.by_site and not self._scope.covers(url):
-            return Verdict(Reason.OUT_OF_SCOPE, self._scope.describe()[:200])
         return None
 
     def _other_scheme(self, url: str, parent: Parent | None) -> str:
