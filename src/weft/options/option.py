@@ -61,6 +61,20 @@ class Option:
         return f"WEFT_{self.name.upper()}"
 
 
+@dataclass(frozen=True)
+class Section:
+    """Options of one group whose values go to one section of the specification."""
+
+    group: str
+    name: str
+
+    def changeable(
+        self, name: str, field: str, kind: Kind, help: str, example: str = "", *, secret: bool = False
+    ) -> Option:
+        """An option that may change on resume."""
+        return Option(name, f"{self.name}.{field}", kind, self.group, help, example, may_change=True, secret=secret)
+
+
 def value_in(holder: CrawlSpec | Run, option: Option) -> Value:
     """What the specification (or the run) holds for an option."""
     section = getattr(holder, option.section) if option.section and option.in_spec else holder

@@ -41,7 +41,6 @@ def known_story(crawl: StoredCrawl, url: str, page_id: int, page: Page) -> Story
         noindex=page.noindex,
         nofollow=page.nofollow,
         body=body_of(crawl, page_id),
-        nearest=[],
     )
 
 

@@ -67,7 +67,8 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     """Everything there is to tell of one URL.
 
     ``outcome`` is one word: fetched, failed, refused, waiting, running, recorded (known, never a page of its own:
-    robots.txt, sitemaps, other schemes), or unknown. ``because`` says it in sentences, the most telling first.
+    robots.txt, sitemaps, other schemes), or unknown. ``because`` says it in sentences, the most telling first. Of
+    a URL that is no page of the crawl, the rest has its default.
     """
 
     url: str
@@ -76,21 +77,21 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     seen: bool
     key: str | None
     rewritten: list[Rewriting]
-    page_url: str | None  # the URL that is asked for this page, where it is another spelling
-    state: str | None
-    reason: str | None
-    error: str | None
-    option: str | None  # the option that would change it, with its present value
-    found: Found | None
-    robots: RobotsSays | None
-    attempts: list[Attempt]
-    attempts_in_all: int
-    status: int | None
-    redirect_to: str | None
-    canonical: str | None
-    duplicate_of: str | None
-    same_body: int  # how many other pages have the same body; counting ends at 1,000
-    noindex: bool
-    nofollow: bool
-    body: Body | None
-    nearest: list[str]
+    page_url: str | None = None  # the URL that is asked for this page, where it is another spelling
+    state: str | None = None
+    reason: str | None = None
+    error: str | None = None
+    option: str | None = None  # the option that would change it, with its present value
+    found: Found | None = None
+    robots: RobotsSays | None = None
+    attempts: list[Attempt] = []
+    attempts_in_all: int = 0
+    status: int | None = None
+    redirect_to: str | None = None
+    canonical: str | None = None
+    duplicate_of: str | None = None
+    same_body: int = 0  # how many other pages have the same body; counting ends at 1,000
+    noindex: bool = False
+    nofollow: bool = False
+    body: Body | None = None
+    nearest: list[str] = []

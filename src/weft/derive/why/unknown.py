@@ -56,16 +56,9 @@ def unknown_story(crawl: StoredCrawl, url: str) -> Story:
     reason = verdict.reason.value if verdict is not None and verdict.reason is not None else None
     near = nearest_urls(crawl, url)
     return _bare(
-        crawl,
-        url,
-        outcome="unknown",
-        because=because,
-        seen=False,
-        reason=reason,
-        option=option,
-        robots=robots,
+        crawl, url, outcome="unknown", because=because, seen=False, reason=reason, option=option, robots=robots,
         nearest=near,
-    )
+    )  # fmt: skip
 
 
 def _would_be(crawl: StoredCrawl, url: str) -> Verdict | None:
@@ -101,28 +94,6 @@ def _bare(
 ) -> Story:
     key = crawl.normalizer.key(url) if url.startswith(("http://", "https://")) else None
     return Story(
-        url=url,
-        outcome=outcome,
-        because=because,
-        seen=seen,
-        key=key,
-        rewritten=rewritten_of(crawl, url),
-        page_url=None,
-        state=None,
-        reason=reason,
-        error=None,
-        option=option,
-        found=None,
-        robots=robots,
-        attempts=[],
-        attempts_in_all=0,
-        status=None,
-        redirect_to=None,
-        canonical=None,
-        duplicate_of=None,
-        same_body=0,
-        noindex=False,
-        nofollow=False,
-        body=None,
-        nearest=nearest or [],
-    )
+        url=url, outcome=outcome, because=because, seen=seen, key=key, rewritten=rewritten_of(crawl, url),
+        reason=reason, option=option, robots=robots, nearest=nearest or [],
+    )  # fmt: skip

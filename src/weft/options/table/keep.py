@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.options.option import Option
+from weft.options.option import Option, Section
 from weft.options.table.groups import PARTS, RUN, STORE
 from weft.options.values import (
     Context,
@@ -22,62 +22,40 @@ from weft.spec import OWN_RESULT
 
 
 def store_options() -> list[Option]:
+    store = Section(STORE, "keep").changeable
     return [
         Option(
             "no-archive", "keep.archive", switch(means=False), STORE, "keep the data only, no answers in WARC files"
         ),
-        Option(
-            "warc-size",
-            "keep.warc_file_b",
-            size(1_000),
-            STORE,
-            "begin a new WARC file past this size",
-            "1G",
-            may_change=True,
-        ),
-        Option(
+        store("warc-size", "warc_file_b", size(1_000), "begin a new WARC file past this size", "1G"),
+        store(
             "graphs",
-            "keep.graphs",
+            "graphs",
             optional(place(OWN_RESULT)),
-            STORE,
             "whenever a run ends, write the graph of each site into FOLDER, HOST.gexf; auto: into `result` in the "
             "crawl's folder",
             "graphs",
-            may_change=True,
         ),
-        Option(
+        store(
             "graph-duplicates",
-            "keep.graph_duplicates",
+            "graph_duplicates",
             switch(),
-            STORE,
             "keep duplicates as nodes of these graphs too, without edges",
-            may_change=True,
         ),
-        Option(
-            "graph-summary",
-            "keep.graph_summary",
-            switch(),
-            STORE,
-            "whenever a run ends, tell pages and links of each site",
-            may_change=True,
-        ),
-        Option(
+        store("graph-summary", "graph_summary", switch(), "whenever a run ends, tell pages and links of each site"),
+        store(
             "common-log",
-            "keep.common_log",
+            "common_log",
             place(),
-            STORE,
             "the CSV file with a line for every visit; empty: logs/common.csv in the crawl's folder",
             "visits.csv",
-            may_change=True,
         ),
-        Option(
+        store(
             "error-log",
-            "keep.error_log",
+            "error_log",
             place(),
-            STORE,
             "the CSV file with a line for every failure; empty: logs/error.csv in the crawl's folder",
             "failures.csv",
-            may_change=True,
         ),
     ]
 
