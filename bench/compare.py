@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urldefrag, urljoin, urlsplit
 
-from process import ROOT, Cost, command_of, cost_of, environment, use_source_tree
+from process import ROOT, Cost, command_of, cost_of, environment, teller, use_source_tree
 
 use_source_tree()
 
@@ -399,7 +399,7 @@ def main(given: Sequence[str] | None = None) -> int:
     args = arguments(given)
     if nginx.program() is None:
         sys.exit("nginx is not installed: apt-get install nginx")
-    found = compared(args, lambda text: print(text, file=sys.stderr if args.json else sys.stdout, flush=True))
+    found = compared(args, teller(args.json))
     if args.json:
         print(json.dumps(found))
     return 0 if found["rows"] else 1

@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from process import ROOT, Cost, command_of, cost_of, environment, use_source_tree
+from process import ROOT, Cost, command_of, cost_of, environment, teller, use_source_tree
 
 use_source_tree()
 
@@ -293,7 +293,7 @@ def main(given: Sequence[str] | None = None) -> int:
     site = invented_web(args.invented) if args.invented else debian_web(args.packages, args.gzip)
     with site as web, tempfile.TemporaryDirectory(prefix="weft-bench-") as name:
         bench = Bench(web, command_of(args.weft), options, Path(name), args.gzip)
-        say = _to_stderr if args.json else print
+        say = teller(args.json)
         bench.warm_up()
         if args.profile:
             shares = report_profile(bench.profile(_program("py-spy"), args.native), say)
@@ -363,10 +363,6 @@ def _program(name: str) -> str:
     if found is None:
         sys.exit(f"{name} is not installed ({'pip' if name == 'py-spy' else 'apt-get'} install {name})")
     return found
-
-
-def _to_stderr(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

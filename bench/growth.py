@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from curve import svg_of
-from process import environment, use_source_tree
+from process import environment, teller, use_source_tree
 
 
 def number_of(text: str) -> int:
@@ -53,10 +53,7 @@ def main(given: Sequence[str] | None = None) -> int:
     if args.step:
         one_step(args, hosts)
         return 0
-    if args.from_json:
-        found = json.loads(args.from_json.read_text())
-    else:
-        found = measured(args, hosts, (lambda text: print(text, file=sys.stderr)) if args.json else print)
+    found = json.loads(args.from_json.read_text()) if args.from_json else measured(args, hosts, teller(args.json))
     if args.svg:
         args.svg.write_text(svg_of(found["sizes"]))
     if args.json:

@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from equal import Result, archive_faults, differences, final_urls, result_of
-from process import command_of, start, use_source_tree
+from process import command_of, start, teller, use_source_tree
 
 use_source_tree()
 
@@ -347,7 +347,7 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
 
 def main(given: Sequence[str] | None = None) -> int:
     args = arguments(given)
-    say = _to_stderr if args.json else _to_stdout
+    say = teller(args.json)
     options = ["--delay", args.delay, "--workers", str(args.workers), "--per-host", str(args.per_host), *args.option]
     options += ["--processes", str(args.processes), "--grace", "1m"]  # a stop is clean, however busy the machine is
     if args.kill_workers:
@@ -437,14 +437,6 @@ def summary_of(runs: list[Run], bad: list[int], seed: int) -> str:
         f" {twice:,} URLs asked twice, at most {lost:,} answers not committed at a kill"
     )
     return text if not bad else f"{text}\nrepeat with: --seed {seed} --only {bad[0]} --keep DIR"
-
-
-def _to_stdout(text: str) -> None:
-    print(text, flush=True)
-
-
-def _to_stderr(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from process import ROOT, command_of, cost_of, environment, start, use_source_tree
+from process import ROOT, command_of, cost_of, environment, start, teller, use_source_tree
 
 use_source_tree()
 
@@ -192,7 +192,7 @@ def main(given: Sequence[str] | None = None) -> int:
         asyncio.run(serve(args.pages, args.serve))
         return 0
     with tempfile.TemporaryDirectory(prefix="weft-latency-") as name:
-        found = measured(args, Path(name), lambda text: print(text, file=sys.stderr if args.json else sys.stdout))
+        found = measured(args, Path(name), teller(args.json))
     if args.json:
         print(json.dumps(found))
     return 0

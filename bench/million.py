@@ -18,14 +18,13 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from process import command_of, cost_of, environment, start, use_source_tree
+from process import command_of, cost_of, environment, start, teller, use_source_tree
 
 HOSTS = 50
 STRETCHES = 10
@@ -190,9 +189,7 @@ def main(given: Sequence[str] | None = None) -> int:
     from weft.demo.invented import InventedWeb
     from weft.demo.server import serve_invented
 
-    say: Say = (
-        (lambda text: print(text, file=sys.stderr, flush=True)) if args.json else (lambda text: print(text, flush=True))
-    )
+    say = teller(args.json)
     place = Path(tempfile.mkdtemp(prefix="weft-million-", dir=args.folder))
     weft, folder = command_of(args.weft), place / "crawl"
     try:

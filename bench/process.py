@@ -7,7 +7,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,6 +34,15 @@ def environment(bytecode: Path | None = None) -> dict[str, str]:
         kept.pop("PYTHONDONTWRITEBYTECODE", None)
         kept["PYTHONPYCACHEPREFIX"] = str(bytecode)
     return {**kept, "PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1"}
+
+
+def teller(json: bool) -> Callable[[str], None]:
+    """Says something to people; on stderr where the output is JSON, for machines."""
+
+    def say(text: str) -> None:
+        print(text, file=sys.stderr if json else sys.stdout, flush=True)
+
+    return say
 
 
 def command_of(text: str | None) -> list[str]:

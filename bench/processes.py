@@ -26,7 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from process import Cost, command_of, cost_of, environment, use_source_tree
+from process import Cost, command_of, cost_of, environment, teller, use_source_tree
 
 use_source_tree()
 
@@ -189,18 +189,10 @@ def main(given: Sequence[str] | None = None) -> int:
     missing = [name for web in chosen for name in web.packages if not Path(nginx.DOCUMENTATION[name].folder).is_dir()]
     if missing or not all(web.packages for web in chosen):
         sys.exit(f"not installed: apt-get install {' '.join(missing or MANY)}")
-    found = [measure(web, args, _to_stderr if args.json else _to_stdout) for web in chosen]
+    found = [measure(web, args, teller(args.json)) for web in chosen]
     if args.json:
         print(json.dumps({"cores": cores(), "goal": TARGET, "webs": found}))
     return 0
-
-
-def _to_stdout(text: str) -> None:
-    print(text, flush=True)
-
-
-def _to_stderr(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

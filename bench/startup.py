@@ -17,10 +17,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
-from process import ROOT, cost_of, environment, use_source_tree
+from process import ROOT, cost_of, environment, teller, use_source_tree
 
 use_source_tree()
 
@@ -79,7 +78,7 @@ def main(given: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="weft-startup-") as name, Site() as site:
         site.page("/")
         folder = Path(name, "crawl")
-        say = partial(print, file=sys.stderr if args.json else sys.stdout, flush=True)
+        say = teller(args.json)
         rows = measured(commands(python, site.at("/"), folder), args.runs, folder, say)
     if args.json:
         print(json.dumps({"rows": rows}))

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from process import command_of, cost_of, environment, use_source_tree
+from process import command_of, cost_of, environment, teller, use_source_tree
 
 use_source_tree()
 import chromium  # noqa: E402 - found only now
@@ -67,6 +66,7 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--weft", help="another command than this tree's")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args(given)
+    say = teller(args.json)
     rows: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory(prefix="weft-bench-stats-") as temporary:
         place = args.folder or Path(temporary)
@@ -82,22 +82,16 @@ def main(given: Sequence[str] | None = None) -> int:
             size_b = (report if way == "html" else log).stat().st_size
             rows.append({"way": way, **cost._asdict(), "size_b": size_b})
             used = f"{cost.wall_s:8.1f} s  {cost.cpu_s:8.1f} s CPU  {cost.peak_b / 2**20:6.0f} MiB"
-            say(args, f"{way:5} {used}  {size_b:12,} bytes")
+            say(f"{way:5} {used}  {size_b:12,} bytes")
         if chromium.program() is not None:
             seen = opened(report)
             rows.append({"way": "chromium", "exit_code": 0, **seen})
             say(
-                args,
-                "Chromium: "
-                + ", ".join(f"{name} {number:,.1f}" for name, number in seen.items() if number is not None),
+                "Chromium: " + ", ".join(f"{name} {number:,.1f}" for name, number in seen.items() if number is not None)
             )
     if args.json:
         print(json.dumps(rows))
     return 1 if any(row["exit_code"] for row in rows) else 0
-
-
-def say(args: argparse.Namespace, text: str) -> None:
-    print(text, file=sys.stderr if args.json else sys.stdout, flush=True)
 
 
 if __name__ == "__main__":

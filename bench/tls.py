@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from process import command_of, cost_of, environment, use_source_tree
+from process import command_of, cost_of, environment, teller, use_source_tree
 
 use_source_tree()
 
@@ -56,7 +56,7 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--weft", metavar="COMMAND", help="another weft than that of this tree")
     parser.add_argument("--json", action="store_true", help="one JSON object, for machines")
     args = parser.parse_args(given)
-    found = measured(args, lambda text: print(text, file=sys.stderr if args.json else sys.stdout, flush=True))
+    found = measured(args, teller(args.json))
     if args.json:
         print(json.dumps(found))
     return 0

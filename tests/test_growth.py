@@ -208,18 +208,23 @@ def make_sql_of(
     return make_sql(Database(connection, Path("crawl.db")), time, "bfs", 1, 10, in_ram, 16, address_of)
 
 
+def seed_sites(connection: sqlite3.Connection, time: FakeTime, number: int) -> None:
+    """Leaves a crawl on disk with the front pages of so many sites waiting."""
+    frontier = make_sql_of(connection, time, number)
+    connection.execute("BEGIN")
+    for site in range(number):
+        frontier.discovery.seed(f"http://{site}.a.test/", "test")
+    frontier.flush()
+    connection.execute("COMMIT")
+
+
 def test_resting_sites_do_not_keep_others_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sites that rest for an hour leave RAM to those that may be asked, and are waited for at the end."""
     monkeypatch.setattr("weft.frontier.sites.SWEPT", 2)
     time = FakeTime()
     with opened(tmp_path / "crawl.db") as connection:
-        frontier = make_sql_of(connection, time, 2)
-        connection.execute("BEGIN")
-        for site in range(12):
-            frontier.discovery.seed(f"http://{site}.a.test/", "test")
-        frontier.flush()
+        seed_sites(connection, time, 12)
         connection.execute("UPDATE site SET next_access_ms = ? WHERE id <= 8", (int((time.now + 3600) * 1000),))
-        connection.execute("COMMIT")
         frontier = make_sql_of(connection, time, 2)
         connection.execute("BEGIN")
         frontier.load(killed=False, limits_changed=False)
@@ -243,12 +248,7 @@ def test_few_names_are_resolved_at_once(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("weft.frontier.leases.RESOLVING_MOST", 10)
     time, addresses = FakeTime(), dict[str, tuple[str, ...]]()
     with opened(tmp_path / "crawl.db") as connection:
-        frontier = make_sql_of(connection, time, 1000)
-        connection.execute("BEGIN")
-        for site in range(60):
-            frontier.discovery.seed(f"http://{site}.a.test/", "test")
-        frontier.flush()
-        connection.execute("COMMIT")
+        seed_sites(connection, time, 60)
         frontier = make_sql_of(connection, time, 1000, addresses.get)
         connection.execute("BEGIN")
         frontier.load(killed=False, limits_changed=False)

@@ -12,7 +12,7 @@ from web.server import HTML, Site
 
 
 def _addresses(
-    kind: str, why: str, hrefs: Sequence[str], asks: tuple[str, ...] = (), never: tuple[str, ...] = ()
+    kind: str, why: str, hrefs: Sequence[str], asks: tuple[str, ...] = ("-leaf",), never: tuple[str, ...] = ()
 ) -> None:
     """A page that holds addresses; {path}, {site}, {authority} and {target} are filled in, and -leaf is a good page."""
 
@@ -47,7 +47,6 @@ _addresses(
     "urls_line_ends",
     "CR, LF and tab inside are dropped, as browsers do, and never sent",
     ["{path}-le\naf", "{path}-l\r\neaf", "\t{path}-leaf\n", "{path}-leaf\r\n\r\nX-Injected: 1"],
-    asks=("-leaf",),
 )
 _addresses(
     "urls_escaped_line_ends",
@@ -55,12 +54,7 @@ _addresses(
     ["{path}-leaf?a=%0d%0aX-Injected:%201"],
     asks=("-leaf?a=%0d%0aX-Injected:%201",),
 )
-_addresses(
-    "urls_nul",
-    "NUL in an address",
-    ["{path}-leaf\0x", "{path}-leaf%00", "http://a\0b.test/", "{path}-leaf"],
-    asks=("-leaf",),
-)
+_addresses("urls_nul", "NUL in an address", ["{path}-leaf\0x", "{path}-leaf%00", "http://a\0b.test/", "{path}-leaf"])
 _addresses(
     "urls_schemes",
     "other schemes are recorded and not opened",
@@ -89,11 +83,8 @@ _addresses(
         "1http://x.test/",
         "{path}-leaf",
     ],
-    asks=("-leaf",),
 )
-_addresses(
-    "urls_private", "private addresses, however written", [*PRIVATE_PLACES.values(), "{path}-leaf"], asks=("-leaf",)
-)
+_addresses("urls_private", "private addresses, however written", [*PRIVATE_PLACES.values(), "{path}-leaf"])
 _addresses(
     "urls_ports",
     "odd ports",
@@ -106,7 +97,6 @@ _addresses(
         "http://127.0.0.1:/",
         "{path}-leaf",
     ],
-    asks=("-leaf",),
 )
 _addresses(
     "urls_credentials",
@@ -117,7 +107,6 @@ _addresses(
         "http://a@b@{authority}/",
         "{path}-leaf",
     ],
-    asks=("-leaf",),
 )
 _addresses(
     "urls_dots",
@@ -130,32 +119,19 @@ _addresses(
         "/../../..{path}-leaf",
         "{path}-leaf",
     ],
-    asks=("-leaf",),
 )
 _addresses(
-    "urls_backslashes",
-    "backslashes are slashes",
-    ["\\\\{authority}{path}-leaf", "http:\\\\{authority}{path}-leaf"],
-    asks=("-leaf",),
+    "urls_backslashes", "backslashes are slashes", ["\\\\{authority}{path}-leaf", "http:\\\\{authority}{path}-leaf"]
 )
 _addresses(
     "urls_slashes",
     "slashes missing and too many after the scheme",
     ["http:////{authority}{path}-leaf", "http:{authority}{path}-leaf", "http:/{authority}{path}-leaf"],
-    asks=("-leaf",),
 )
 _addresses(
-    "urls_fragments",
-    "fragments make no new page",
-    ["{path}-leaf#a", "{path}-leaf#b", "{path}-leaf#", "#top", "#", ""],
-    asks=("-leaf",),
+    "urls_fragments", "fragments make no new page", ["{path}-leaf#a", "{path}-leaf#b", "{path}-leaf#", "#top", "#", ""]
 )
-_addresses(
-    "urls_default_port",
-    "another port is another site",
-    ["{path}-leaf", "http://127.0.0.1/x", "//127.0.0.1/y"],
-    asks=("-leaf",),
-)
+_addresses("urls_default_port", "another port is another site", ["{path}-leaf", "http://127.0.0.1/x", "//127.0.0.1/y"])
 _addresses(
     "urls_unicode",
     "letters outside ASCII are escaped as UTF-8",
@@ -172,7 +148,6 @@ _addresses(
     "urls_long",
     "very long addresses are refused with a reason",
     ["{path}-leaf?" + "x" * 100_000, "/" + "y/" * 50_000, "{path}-leaf"],
-    asks=("-leaf",),
 )
 _addresses(
     "urls_hosts",
@@ -196,9 +171,8 @@ _addresses(
         "http://ex%41mple.test/",
         "{path}-leaf",
     ],
-    asks=("-leaf",),
 )
-_addresses("urls_surrogates", "half characters", ["{path}-leaf?\ud800", "{path}-leaf"], asks=("-leaf",))
+_addresses("urls_surrogates", "half characters", ["{path}-leaf?\ud800", "{path}-leaf"])
 _addresses(
     "urls_shell",
     "what a shell would like",

@@ -187,6 +187,21 @@ def _wrap(inside: str | bytes, title: str = "monster") -> bytes:
     return f"<!doctype html><html><head><title>{title}</title></head><body>".encode() + inner + b"</body></html>"
 
 
+def _monster(
+    kind: str,
+    inside: Callable[[str], str] | str | bytes,
+    why: str,
+    asks: tuple[str, ...] = (),
+    never: tuple[str, ...] = (),
+) -> None:
+    """A kind whose page has a good head, with ``monster`` as title, around something bad."""
+
+    def page(path: str) -> bytes:
+        return _wrap(inside(path) if callable(inside) else inside)
+
+    _content(kind, page, why, title="monster", asks=asks, never=never)
+
+
 _content("png_as_html", PNG, "says html, is a picture", title="")
 _content("html_as_png", own_page, "says picture, is html", "image/png", title="")
 _content("html_as_text", own_page, "says text, is html", "text/plain", title="")
@@ -224,32 +239,17 @@ _content(
     "invalid_utf8", b"<title>ok</title><p>\xff\xfe\xc0\xaf\xed\xa0\x80\xf5\x80", "bytes that are no UTF-8", title="ok"
 )
 _content("nul_bytes", b"<tit\0le>x</title>\0\0<title>nul</title>" + b"\0" * 5_000, "NULs in the markup")
-_content("deep_nesting", _wrap("<div>" * 200_000), "200,000 nested elements", title="monster")
-_content(
-    "deep_inline", _wrap("<b><i><a>" * 20_000 + "</p>" * 20_000), "formatting elements to rebuild", title="monster"
-)
-_content("nested_tables", _wrap("<table><tr><td>" * 20_000), "20,000 nested tables", title="monster")
-_content(
-    "many_attributes",
-    _wrap("<p " + " ".join(f"a{n}=1" for n in range(100_000)) + ">"),
-    "100,000 attributes",
-    title="monster",
-)
-_content(
-    "huge_attribute",
-    _wrap('<a title="' + "x" * 3_000_000 + '" href="-leaf">leaf</a>'),
-    "3 MB of attribute",
-    title="monster",
-)
+_monster("deep_nesting", "<div>" * 200_000, "200,000 nested elements")
+_monster("deep_inline", "<b><i><a>" * 20_000 + "</p>" * 20_000, "formatting elements to rebuild")
+_monster("nested_tables", "<table><tr><td>" * 20_000, "20,000 nested tables")
+_monster("many_attributes", "<p " + " ".join(f"a{n}=1" for n in range(100_000)) + ">", "100,000 attributes")
+_monster("huge_attribute", '<a title="' + "x" * 3_000_000 + '" href="-leaf">leaf</a>', "3 MB of attribute")
 _content("huge_title", _wrap("", "t" * 1_000_000), "a title of a megabyte")
-_content("huge_text", _wrap("word " * 400_000), "2 MB of one line", title="monster")
-_content(
-    "many_links",
-    lambda path: _wrap("".join(f'<a href="{path}?n={n}#f">{n}</a>' for n in range(100_000))),
-    "100,000 links",
-    title="monster",
+_monster("huge_text", "word " * 400_000, "2 MB of one line")
+_monster(
+    "many_links", lambda path: "".join(f'<a href="{path}?n={n}#f">{n}</a>' for n in range(100_000)), "100,000 links"
 )
-_content("entity_flood", _wrap("&amp;&#x41;&notanentity;&" * 100_000), "400,000 entities", title="monster")
+_monster("entity_flood", "&amp;&#x41;&notanentity;&" * 100_000, "400,000 entities")
 _content(
     "xml_entities",
     b'<?xml version="1.0"?><!DOCTYPE html [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;">'
@@ -265,27 +265,22 @@ _content(
 )
 _content("unclosed_tag", b"<title>open</title><a href='" + b"x" * 500_000, "a tag without end", title="open")
 _content("unclosed_title", b"<title>" + b"x" * 500_000, "a title without end")
-_content(
+_monster(
     "many_bases",
-    lambda path: _wrap(
-        f"<base href='{path}-b/'>" + "<base href='http://never.test/'>" * 50 + "<a href='leaf'>leaf</a>"
-    ),
+    lambda path: f"<base href='{path}-b/'>" + "<base href='http://never.test/'>" * 50 + "<a href='leaf'>leaf</a>",
     "the first base counts",
-    title="monster",
     asks=("-b/leaf",),
 )
-_content(
+_monster(
     "base_javascript",
-    lambda path: _wrap(f"<base href='javascript:1'><a href='{path}-leaf'>leaf</a>"),
+    lambda path: f"<base href='javascript:1'><a href='{path}-leaf'>leaf</a>",
     "a base that is no address",
-    title="monster",
     asks=("-leaf",),
 )
-_content(
+_monster(
     "base_data",
-    lambda path: _wrap(f"<base href='data:text/html,x'><a href='{path}-leaf'>leaf</a>"),
+    lambda path: f"<base href='data:text/html,x'><a href='{path}-leaf'>leaf</a>",
     "a base of another scheme",
-    title="monster",
     asks=("-leaf",),
 )
 _content(
@@ -305,27 +300,16 @@ _content(
     "markup as title",
     title="<script>alert(1)</script>",
 )
-_content(
-    "iframe_self",
-    lambda path: _wrap(f"<iframe src='{path}'></iframe><frame src='{path}?'>"),
-    "frames of itself",
-    title="monster",
-)
-_content(
-    "refresh_self",
-    lambda path: _wrap(f"<meta http-equiv=refresh content='0;url={path}'>"),
-    "refreshes to itself",
-    title="monster",
-)
-_content(
+_monster("iframe_self", lambda path: f"<iframe src='{path}'></iframe><frame src='{path}?'>", "frames of itself")
+_monster("refresh_self", lambda path: f"<meta http-equiv=refresh content='0;url={path}'>", "refreshes to itself")
+_monster(
     "links_in_comments",
-    lambda path: _wrap(
+    lambda path: (
         f"<!-- <a href='{path}-no'>x</a> --><script>'<a href={path}-no>'</script>"
         f"<template><a href='{path}-no'>t</a></template><textarea><a href='{path}-no'></textarea>"
         f"<a href='{path}-leaf'>leaf</a>"
     ),
     "links where no links are",
-    title="monster",
     asks=("-leaf",),
     never=("-no",),
 )

@@ -37,6 +37,11 @@ def _robots(
     add_kind(kind, install, "robots", outcomes, why, status=page and 200, whole_site=True, asks=asks, never=never)
 
 
+def _rules(kind: str, why: str, content: bytes) -> None:
+    """A kind whose rules allow ``-yes`` and forbid ``-no``."""
+    _robots(kind, (ANSWER,), why, content, asks=("-yes",), never=("-no",))
+
+
 NOT_NOW = ("ROBOTS_UNAVAILABLE",)
 DENIED = ("ROBOTS_DISALLOWED",)
 FORBIDS = b"User-agent: *\nDisallow: {path}-no\n"
@@ -68,29 +73,13 @@ _robots(
 _robots("robots_empty", (ANSWER,), "empty: all allowed", b"")
 _robots("robots_html", (ANSWER,), "an error page with status 200", html_page("404"), content_type="text/html")
 _robots("robots_binary", (ANSWER,), "random bytes", random.Random(3).randbytes(20_000))
-_robots("robots_bom", (ANSWER,), "a byte order mark first", b"\xef\xbb\xbf" + FORBIDS, asks=("-yes",), never=("-no",))
+_rules("robots_bom", "a byte order mark first", b"\xef\xbb\xbf" + FORBIDS)
 _robots("robots_utf16", (ANSWER,), "UTF-16 is not UTF-8", FORBIDS.decode().encode("utf-16"))
-_robots("robots_cr_only", (ANSWER,), "CR as line end", FORBIDS.replace(b"\n", b"\r"), asks=("-yes",), never=("-no",))
-_robots("robots_nul", (ANSWER,), "NUL bytes between lines", b"\0\0\n" + FORBIDS, asks=("-yes",), never=("-no",))
-_robots(
-    "robots_no_colon", (ANSWER,), "lines without a colon", b"what is this\n" + FORBIDS, asks=("-yes",), never=("-no",)
-)
-_robots(
-    "robots_huge",
-    (ANSWER,),
-    "600 KB; the first 500 count",
-    FORBIDS + b"# filler\n" * 70_000,
-    asks=("-yes",),
-    never=("-no",),
-)
-_robots(
-    "robots_long_line",
-    (ANSWER,),
-    "a line of 400 KB",
-    b"#" + b"x" * 400_000 + b"\n" + FORBIDS,
-    asks=("-yes",),
-    never=("-no",),
-)
+_rules("robots_cr_only", "CR as line end", FORBIDS.replace(b"\n", b"\r"))
+_rules("robots_nul", "NUL bytes between lines", b"\0\0\n" + FORBIDS)
+_rules("robots_no_colon", "lines without a colon", b"what is this\n" + FORBIDS)
+_rules("robots_huge", "600 KB; the first 500 count", FORBIDS + b"# filler\n" * 70_000)
+_rules("robots_long_line", "a line of 400 KB", b"#" + b"x" * 400_000 + b"\n" + FORBIDS)
 _robots(
     "robots_stars",
     (ANSWER,),
@@ -106,13 +95,8 @@ _robots(
     b"User-agent: *\nDisallow: {path}-%6Eo\n",
     never=("-no",),
 )
-_robots(
-    "robots_longest",
-    (ANSWER,),
-    "the longest rule wins, not the first",
-    b"User-agent: *\nDisallow: {path}-\nAllow: {path}-yes\n",
-    asks=("-yes",),
-    never=("-no",),
+_rules(
+    "robots_longest", "the longest rule wins, not the first", b"User-agent: *\nDisallow: {path}-\nAllow: {path}-yes\n"
 )
 _robots("robots_delay_huge", (ANSWER,), "a day between requests: capped", b"User-agent: *\nCrawl-delay: 86400\n")
 _robots(
@@ -121,13 +105,10 @@ _robots(
     "delays that are none",
     b"User-agent: *\nCrawl-delay: -1\nCrawl-delay: soon\nCrawl-delay: 1e999\n",
 )
-_robots(
+_rules(
     "robots_many_groups",
-    (ANSWER,),
     "5,000 groups",
     b"".join(b"User-agent: bot%d\nDisallow: /\n" % n for n in range(5_000)) + FORBIDS,
-    asks=("-yes",),
-    never=("-no",),
 )
 _robots(
     "robots_control_lines",

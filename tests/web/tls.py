@@ -39,23 +39,7 @@ class Authority:
     def issue(self, name: str, hosts: Sequence[str], *, days: int = 30, authority: str = "ca") -> Tls:
         """A certificate for hosts and addresses; ``days=-1`` is over already."""
         key, request, certificate = (self.folder / f"{name}.{end}" for end in ("key", "csr", "pem"))
-        names = ",".join(f"{'IP' if re.fullmatch(r'[0-9.]+|.*:.*', host) else 'DNS'}:{host}" for host in hosts)
-        self._openssl(
-            "req",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:prime256v1",
-            "-nodes",
-            "-keyout",
-            str(key),
-            "-out",
-            str(request),
-            "-subj",
-            f"/CN={name}",
-            "-addext",
-            f"subjectAltName={names}",
-        )
+        self._request(key, request, name, hosts)
         self._openssl(
             "x509",
             "-req",
@@ -105,27 +89,15 @@ class Authority:
 
     def _root(self, name: str, hosts: Sequence[str] = ()) -> Tls:
         key, certificate = self.folder / f"{name}.key", self.folder / f"{name}.pem"
-        names = ",".join(f"{'IP' if re.fullmatch(r'[0-9.]+|.*:.*', host) else 'DNS'}:{host}" for host in hosts)
-        extra = ["-addext", f"subjectAltName={names}"] if names else []
-        self._openssl(
-            "req",
-            "-x509",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:prime256v1",
-            "-nodes",
-            "-keyout",
-            str(key),
-            "-out",
-            str(certificate),
-            "-days",
-            "30",
-            "-subj",
-            f"/CN=weft test {name}",
-            *extra,
-        )
+        self._request(key, certificate, f"weft test {name}", hosts, "-x509", "-days", "30")
         return Tls(certificate, key)
+
+    def _request(self, key: Path, out: Path, name: str, hosts: Sequence[str], *more: str) -> None:
+        """A new key, and what asks for a certificate for it or is one."""
+        names = ",".join(f"{'IP' if re.fullmatch(r'[0-9.]+|.*:.*', host) else 'DNS'}:{host}" for host in hosts)
+        curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+        for_hosts = ("-addext", f"subjectAltName={names}") if names else ()
+        self._openssl("req", *more, *curve, "-keyout", str(key), "-out", str(out), "-subj", f"/CN={name}", *for_hosts)
 
     def _openssl(self, *arguments: str) -> None:
         subprocess.run(["openssl", *arguments], cwd=self.folder, check=True, capture_output=True, timeout=300)

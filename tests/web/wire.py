@@ -15,6 +15,7 @@ from web.kinds import (
     LOST,
     SLOW,
     chunked,
+    good_kind,
     head_of,
     own_page,
     poison_answer,
@@ -51,29 +52,16 @@ raw_kind(
 
 # --- wire: more than was asked for; the next answer on the line must not be taken from it
 
-raw_kind(
-    "long_body",
-    (ANSWER,),
-    lambda body: sized(body) + POISON.encode() * 20,
-    "bytes past the length, kept alive",
-    end="keep",
-    status=200,
-)
-raw_kind(
+good_kind("long_body", lambda body: sized(body) + POISON.encode() * 20, "bytes past the length, kept alive")
+good_kind(
     "long_body_is_answer",
-    (ANSWER,),
     lambda body: sized(body) + poison_answer(),
     "a whole second answer past the length (response splitting)",
-    end="keep",
-    status=200,
 )
-raw_kind(
+good_kind(
     "poison_after_chunks",
-    (ANSWER,),
     lambda body: CHUNKED + chunked(body) + LAST + poison_answer(),
     "a whole second answer after the last chunk",
-    end="keep",
-    status=200,
 )
 raw_kind(
     "poison_after_204",
@@ -83,13 +71,10 @@ raw_kind(
     end="keep",
     status=204,
 )
-raw_kind(
+good_kind(
     "zero_length_with_body",
-    (ANSWER,),
     lambda body: head_of("Content-Length: 0") + poison_answer(),
     "length 0, then a second answer",
-    end="keep",
-    status=200,
     judged=False,
 )
 raw_kind(
@@ -173,13 +158,10 @@ raw_kind(
     "0x before a size: 5 for some, 0 for others",
     end="keep",
 )
-raw_kind(
+good_kind(
     "chunk_extensions",
-    (ANSWER,),
     lambda body: CHUNKED + chunked(body, extension=b';a=1;b="x;y"') + LAST,
     "chunk extensions are legal",
-    end="keep",
-    status=200,
 )
 raw_kind(
     "chunk_extension_huge",
@@ -187,13 +169,10 @@ raw_kind(
     lambda body: CHUNKED + b"5;" + b"x" * 1_000_000 + b"\r\nabcde\r\n" + LAST,
     "an extension of a megabyte",
 )
-raw_kind(
+good_kind(
     "chunk_trailers",
-    (ANSWER,),
     lambda body: CHUNKED + chunked(body) + b"0\r\nX-Sum: 1\r\nContent-Length: 3\r\n\r\n",
     "trailers are legal and change nothing",
-    end="keep",
-    status=200,
 )
 raw_kind(
     "chunk_bare_lf",
@@ -201,14 +180,7 @@ raw_kind(
     lambda body: CHUNKED + b"%x\n%s\n0\n\n" % (len(body), body),
     "bare line feeds around chunks",
 )
-raw_kind(
-    "tiny_chunks",
-    (ANSWER,),
-    lambda body: CHUNKED + chunked(body, 1) + LAST,
-    "a chunk for each byte",
-    end="keep",
-    status=200,
-)
+good_kind("tiny_chunks", lambda body: CHUNKED + chunked(body, 1) + LAST, "a chunk for each byte")
 raw_kind(
     "chunked_in_http10",
     (ANSWER, *BAD),
@@ -272,13 +244,10 @@ raw_kind(
     lambda body: head_of(f"Content-Length: {10**12}") + body,
     "a terabyte promised: nobody reserves it; refused by its size or found cut",
 )
-raw_kind(
+good_kind(
     "duplicate_length",
-    (ANSWER,),
     lambda body: head_of(f"Content-Length: {len(body)}", f"Content-Length: {len(body)}") + body,
     "twice the same length",
-    end="keep",
-    status=200,
 )
 raw_kind(
     "conflicting_length",
@@ -327,15 +296,8 @@ raw_kind(
 raw_kind("status_2000", (*BAD, ANSWER), lambda body: sized(body, status="2000 OK"), "four digits")
 raw_kind("status_word", BAD, lambda body: sized(body, status="OK 200"), "reason and status swapped")
 raw_kind("status_missing", BAD, lambda body: b"HTTP/1.1\r\nContent-Length: 0\r\n\r\n", "no status")
-raw_kind("no_reason", (ANSWER,), lambda body: sized(body, status="200"), "no reason phrase", end="keep", status=200)
-raw_kind(
-    "reason_binary",
-    (ANSWER,),
-    lambda body: sized(body, status="200 \xff\xfe\x1b[31m"),
-    "bytes and escapes as reason",
-    end="keep",
-    status=200,
-)
+good_kind("no_reason", lambda body: sized(body, status="200"), "no reason phrase")
+good_kind("reason_binary", lambda body: sized(body, status="200 \xff\xfe\x1b[31m"), "bytes and escapes as reason")
 raw_kind(
     "reason_huge",
     (ANSWER, *BAD, "HEADERS_TOO_LARGE"),
@@ -403,13 +365,10 @@ raw_kind(
     "CR inside a value",
     end="keep",
 )
-raw_kind(
+good_kind(
     "header_binary",
-    (ANSWER,),
     lambda body: sized(body, "X-Bin: \xff\xfe\x80\x1b]0;owned\x07"),
     "bytes and terminal escapes in a value",
-    end="keep",
-    status=200,
 )
 raw_kind(
     "header_long_line",
@@ -438,22 +397,16 @@ raw_kind(
     "none at all: the body ends with the line",
     status=200,
 )
-raw_kind(
+good_kind(
     "duplicate_types",
-    (ANSWER,),
     lambda body: sized(body, "Content-Type: image/png", "Content-Type: text/plain"),
     "three content types",
-    end="keep",
-    status=200,
     judged=False,
 )
-raw_kind(
+good_kind(
     "date_nonsense",
-    (ANSWER,),
     lambda body: sized(body, "Date: yesterday", "Last-Modified: Fri, 99 Foo 20222"),
     "dates that are none (T8)",
-    end="keep",
-    status=200,
 )
 
 
@@ -477,21 +430,11 @@ async def _endless_status_line(line: Line, request: Request) -> bool:
 
 # --- wire: interim answers and connection lies
 
-raw_kind(
-    "one_continue",
-    (ANSWER,),
-    lambda body: b"HTTP/1.1 100 Continue\r\n\r\n" + sized(body),
-    "100 first",
-    end="keep",
-    status=200,
-)
-raw_kind(
+good_kind("one_continue", lambda body: b"HTTP/1.1 100 Continue\r\n\r\n" + sized(body), "100 first")
+good_kind(
     "early_hints",
-    (ANSWER,),
     lambda body: b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n" + sized(body),
     "103 first",
-    end="keep",
-    status=200,
 )
 raw_kind(
     "switching_protocols",
@@ -499,13 +442,10 @@ raw_kind(
     lambda body: b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
     "an upgrade nobody asked for",
 )
-raw_kind(
+good_kind(
     "connection_close_kept",
-    (ANSWER,),
     lambda body: sized(body, "Connection: close") + poison_answer(),
     "says close, stays open and goes on talking",
-    end="keep",
-    status=200,
 )
 raw_kind(
     "keep_alive_closed",
