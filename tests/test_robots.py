@@ -113,6 +113,10 @@ class TestMatching:
             ("/f-%24", "/f-", False),
             ("/caf\u00e9", "/caf%C3%A9", True),
             ("/a b", "/a%20b", True),
+            ("/vol\u00e0", "/vol%C3%A0", True),
+            ("/vol\u00e0", "/vol%C3%A9", False),
+            ("/\u0421\u0421\u0421\u0420", "/%D0%A1%D0%A1%D0%A1%D0%9F", False),
+            ("/\u0145", "/%C5%84", False),
             ("/{id}", "/%7Bid%7D", True),
             ("/?q={id}", "/?q={id}", True),
             ("/100%", "/100%", True),
@@ -124,6 +128,11 @@ class TestMatching:
     def test_patterns(self, pattern: str, path: str, matches: bool) -> None:
         """Sections 2.2.2 and 2.2.3: specials, percent-encoding, case."""
         assert allowed(f"User-agent: *\nDisallow: {pattern}", path) is not matches
+
+    def test_bytes_of_letters_are_no_blanks(self) -> None:
+        """The A0 and 85 that end letters such as a-grave in UTF-8 neither end a value nor cut a word in two."""
+        assert not allowed("User-agent: *\nDisallow /\u00e0/b", "/%C3%A0/b")
+        assert not allowed("User-agent: *\nDisallow: /\nAllow: /vol\u00e0", "/vol%C3%A9")
 
     def test_verdict_names_line_and_rule(self) -> None:
         """What ``weft why`` shows (promise 11)."""

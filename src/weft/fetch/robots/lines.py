@@ -41,7 +41,9 @@ _DISALLOW = ("disallow", "dissallow", "dissalow", "disalow", "diasllow", "disall
 _DELAY = ("crawl-delay", "crawldelay", "crawl delay")
 _SITEMAP = ("sitemap", "site-map")
 _SITEMAP_WITHOUT_COLON = regex(r"site-?map[^\s:]*[ \t]+(?=[a-z]+://)", re.IGNORECASE)
+_BLANKS: Final = " \t\v\f"  # bytes of UTF-8 stand here as Latin-1: strip() alone would take the A0 of "à" for a space
 _NUMBER = regex(r"\d+(?:[.,]\d+)?|[.,]\d+")
+_BLANK_RUN = re.compile(rf"[{_BLANKS}]+")
 _TOKEN = re.compile(r"[A-Za-z_-]*")
 
 
@@ -100,14 +102,14 @@ def _key_and_value(text: str) -> tuple[str, str] | None:
     """``key: value`` taken apart, or None. Without a colon exactly two words count, as people forget it."""
     key, colon, value = text.partition(":")
     if not colon:
-        words = text.split()
+        words = _BLANK_RUN.split(text)
         if len(words) != 2:
             return None
         key, value = words
     elif missing := _SITEMAP_WITHOUT_COLON.match(text):
-        return text[: missing.end()].rstrip(), text[missing.end() :]
-    key = key.rstrip()
-    return (key, value.strip()) if key else None
+        return text[: missing.end()].rstrip(_BLANKS), text[missing.end() :]
+    key = key.rstrip(_BLANKS)
+    return (key, value.strip(_BLANKS)) if key else None
 
 
 def statements(lines: list[bytes]) -> Iterator[Statement]:
@@ -117,7 +119,7 @@ def statements(lines: list[bytes]) -> Iterator[Statement]:
         if not raw:
             continue
         # Google's lines are C strings: a NUL ends them, and so does a comment
-        text = raw[:MAX_LINE_B].partition(b"\0")[0].partition(b"#")[0].decode("latin-1").strip(" \t\v\f")
+        text = raw[:MAX_LINE_B].partition(b"\0")[0].partition(b"#")[0].decode("latin-1").strip(_BLANKS)
         pair = _key_and_value(text) if text else None
         if pair is None:
             continue
