@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import cast
 
 import turbohtml
-from turbohtml import Document, Element
+from turbohtml import Document, Element, Namespace
 
 from weft import url as weft_url
 from weft.parse.content import charset_of, encoding_named, sniff_encoding
@@ -29,6 +29,7 @@ _RAW_ATTRIBUTES = {
 }
 _PYTHON_CODECS = {"big5": "big5hkscs", "euc-kr": "cp949", "gbk": "gb18030", "shift_jis": "cp932"}
 _PYTHON_CODECS |= {"macintosh": "mac-roman", "x-mac-cyrillic": "mac-cyrillic", "iso-8859-8-i": "iso8859-8"}
+_PYTHON_CODECS |= {"windows-874": "cp874"}
 
 
 def op_sniff_encoding(given: Input) -> object:
@@ -36,8 +37,12 @@ def op_sniff_encoding(given: Input) -> object:
 
 
 def op_content_type_charset(given: Input) -> object:
+    """By the name of Python's codec; None where Python has none (x-user-defined, replacement)."""
     name = charset_of(cast("str | None", given["content_type"]))
-    return codecs.lookup(_PYTHON_CODECS.get(name, name)).name if name else None
+    try:
+        return codecs.lookup(_PYTHON_CODECS.get(name, name)).name if name else None
+    except LookupError:
+        return None
 
 
 def op_raw_links(given: Input) -> object:
@@ -69,8 +74,14 @@ def op_meta_refresh(given: Input) -> object:
             refresh = parse_refresh(element.attr("content") or "")
             if refresh and refresh.url:
                 base = _base_url(document, str(given["url"]), encoding or "utf-8")
-                return [float(refresh.delay_s), _resolve(base, refresh.url, encoding or "utf-8")]
+                return [_delay_as_written(element), _resolve(base, refresh.url, encoding or "utf-8")]
     return [None, None]
+
+
+def _delay_as_written(meta: Element) -> float:
+    """With its fraction, which the suite behind this op keeps; browsers wait whole seconds."""
+    found = re.match(r"\s*([0-9]*\.?[0-9]*)", meta.attr("content") or "")
+    return float(found[1]) if found and found[1].strip(".") else 0.0
 
 
 def op_base_url(given: Input) -> object:
@@ -98,7 +109,10 @@ def op_robots_meta(given: Input) -> object:
 
 
 def op_x_robots_tag(given: Input) -> object:
-    return x_robots_directives(cast("list[str]", given["x_robots_tag"]), "weft")._asdict()
+    """In the suite behind this op ``none`` of the header forbids copies too; that of a meta element does not."""
+    values = cast("list[str]", given["x_robots_tag"])
+    directives = x_robots_directives(values, "weft")
+    return (directives | Directives(nocache=directives.noindex and "none" in values))._asdict()
 
 
 def op_links_scrapy(given: Input) -> object:
@@ -122,7 +136,7 @@ def op_links_scrapy(given: Input) -> object:
         if options.get("unique", True) and url in seen:
             continue
         seen.add(url)
-        rel = (element.attr("rel") or "").split()
+        rel = (element.attr("rel") or "").replace(",", " ").split()
         links.append({"url": url, "text": element.text, "fragment": "", "nofollow": "nofollow" in rel})
     return links
 
@@ -202,7 +216,7 @@ def _document(body: bytes, encoding: str | None) -> Document:
 def _base_url(document: Document, url: str, encoding: str) -> str:
     for element in document.iter_elements("base"):
         reference = element.attr("href")
-        if reference is not None:
+        if reference is not None and element.namespace is Namespace.HTML and element.closest("template") is None:
             return _resolve(url, reference, encoding) or url
     return url
 

@@ -140,11 +140,11 @@ def test_link_fields() -> None:
     markup = """<a href="x#frag" rel="NoFollow  ugc">  one
         <b>two</b>\xa0three </a><a href=i><img alt=" pic " src=p></a><a href=e></a>
         <a href=s>seen<script>unseen</script><style>unseen</style></a><area href=m alt=map>
-        <link rel=Next title=T href=n>"""
+        <link rel=Next title=T href=n><a href=k rel="External,NoFollow">"""
     found = {link.target.rpartition("/")[2]: link for link in page(markup).links}
     assert found["x"] == Link("http://h.test/dir/x", LinkKind.A, "one two three", "nofollow ugc", "frag")
     assert [found[name].anchor for name in ("i", "p", "e", "s", "m", "n")] == ["pic", "pic", "", "seen", "map", "T"]
-    assert found["n"].rel == "next"
+    assert found["n"].rel == "next" and found["k"].rel == "external nofollow"
     assert all(type(link.kind) is int for link in found.values())
 
 
@@ -275,6 +275,7 @@ def test_robots_meta(markup: str, noindex: bool, nofollow: bool) -> None:
         (["noindex, otherbot: nofollow"], (True, False)),
         (["otherbot: noindex, weft: nofollow"], (False, True)),
         (["unavailable_after: 25 Jun 2010 15:00:00 PST, noindex"], (True, False)),
+        (["unavailable_after: Wednesday, 01 Jan 20 15:00:00 GMT, nofollow"], (False, True)),
         (["max-snippet:-1, nofollow"], (False, True)),
         (["", ",,:,"], (False, False)),
     ],

@@ -30,8 +30,8 @@ _TYPE = re.compile(
     r"[ \t\r\n]*([!#$%&'*+\-.^_`|~0-9A-Za-z]{1,127}/[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,127})[ \t\r\n]*(?:[;,]|$)"
 )
 _CHARSET = re.compile(
-    r'"[^"]*(?:"|$)'  # a quoted value of another parameter: what it holds is no parameter
-    r'|(?<![^\s;,:])charset=(?:"([^"]*)"|([^\s;,"]+))(?=\s*(?:[;,]|$))',
+    r'"(?:[^"\\]|\\.)*+(?:"|$)'  # a quoted value of another parameter: what it holds is no parameter
+    r'|(?<![^\s;,:])charset=(?:"((?:[^"\\]|\\.)*+)"|([^\s;,"]+))(?=\s*(?:[;,]|$))',
     re.IGNORECASE,
 )
 _UNKNOWN_TYPES = frozenset({"", "unknown/unknown", "application/unknown", "*/*"})
@@ -104,6 +104,7 @@ _CHARSET_IN_CONTENT = regex(
     rb"""charset[\t\n\x0c\r ]*=[\t\n\x0c\r ]*(?:"([^"]*)"|'([^']*)'|([^"'\t\n\x0c\r ;][^\t\n\x0c\r ;]*))""",
     re.IGNORECASE,
 )
+_XML_ENCODING = regex(rb"""<\?xml(?=[^>]*>).*?encoding[\x00-\x20]*=[\x00-\x20]*(?:"([^"]*)"|'([^']*)')""", re.DOTALL)
 _SNIFFED_B = 1_445  # the standard's resource header
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xfe\xff", "utf-16be"), (b"\xff\xfe", "utf-16le"))
 _MARKS = tuple(mark for mark, _ in _BOMS)
@@ -138,7 +139,7 @@ def charset_of(content_type: str | None) -> str | None:
     if not content_type:
         return None
     for match in _CHARSET.finditer(content_type[:1_000]):
-        name = encoding_named(match[1] or match[2] or "")
+        name = encoding_named((match[1] or "").replace("\\", "") or match[2] or "")
         if name:
             return name
     return None
@@ -155,11 +156,11 @@ def encoding_named(label: str) -> str | None:
 
 
 def sniff_encoding(body: bytes, http_charset: str | None) -> str:
-    """The WHATWG name of the body's encoding: byte order mark, header, meta, then what the bytes look like."""
+    """The WHATWG name of the body's encoding: byte order mark, header, meta, XML declaration, else by its looks."""
     if body.startswith(_MARKS):
         return next(name for mark, name in _BOMS if body.startswith(mark))
     declared = encoding_named(http_charset) if http_charset else None
-    return declared or _meta_encoding(body) or _detected_encoding(body)
+    return declared or _meta_encoding(body) or _xml_encoding(body) or _detected_encoding(body)
 
 
 def decode(body: bytes, encoding: str) -> str:
@@ -249,7 +250,7 @@ def _prescan(head: bytes) -> str | None:
         elif match.lastgroup == "tag":
             tag = _REST_OF_TAG.match(head, match.end())
             end = tag.end() if tag else 0
-            if tag and match["tag"].lower() == b"meta":
+            if tag and match["tag"].lower() == b"meta" and head[match.start("tag") - 1 : match.start("tag")] == b"<":
                 name = _declared_encoding(tag[0])
                 if name:
                     return name
@@ -274,6 +275,15 @@ def _declared_encoding(attributes: bytes) -> str | None:
     if name and name.startswith("utf-16"):
         return "utf-8"  # what was read as ASCII is not UTF-16
     return "windows-1252" if name == "x-user-defined" else name
+
+
+def _xml_encoding(body: bytes) -> str | None:
+    """The encoding that an XML declaration at the very start names (HTML, get an XML encoding), or None."""
+    if not body.startswith(b"<?xml"):
+        return None
+    match = _XML_ENCODING.match(body, 0, PRESCAN_B)
+    name = encoding_named((match[1] or match[2] or b"").decode("latin-1")) if match else None
+    return "utf-8" if name and name.startswith("utf-16") else name
 
 
 def _detected_encoding(body: bytes) -> str:

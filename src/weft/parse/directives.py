@@ -16,6 +16,7 @@ _URL_SIGN = regex(r"url[ \t\n\f\r]*=[ \t\n\f\r]*", re.IGNORECASE)
 _LANGUAGE = regex(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8}){0,7}")
 _LINK_VALUE = regex(r"<([^>]*)>((?:[ \t]*;(?:[^,;\"]++|\"(?:[^\"\\]|\\.)*+(?:\"|$))*+)*+)")
 _LINK_PARAMETER = regex(r";[ \t]*([^=;,\s]+)[ \t]*(?:=[ \t]*(?:\"((?:[^\"\\]|\\.)*)\"|([^;,\"\s]*)))?")
+_INNER_SPACE = regex(r"\s")  # no agent has one: "01 Jan 2020 15:00" is the rest of a date
 _VALUED_DIRECTIVES = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
 
 
@@ -39,7 +40,7 @@ def robots_directives(content: str) -> Directives:
     return Directives(none or "noindex" in words, none or "nofollow" in words, not words.isdisjoint(_NO_CACHE))
 
 
-_NO_CACHE = frozenset({"none", "noarchive", "nocache"})
+_NO_CACHE = frozenset({"noarchive", "nocache"})
 
 
 def x_robots_directives(values: Iterable[str], agent: str) -> Directives:
@@ -52,8 +53,9 @@ def x_robots_directives(values: Iterable[str], agent: str) -> Directives:
         meant = True
         for word in value[:10_000].split(","):
             name, colon, rest = word.partition(":")
-            if colon and name.strip().lower() not in _VALUED_DIRECTIVES:
-                meant = name.strip().lower() in (agent.lower(), "*")
+            name = name.strip().lower()
+            if colon and name not in _VALUED_DIRECTIVES and not _INNER_SPACE.search(name):
+                meant = name in (agent.lower(), "*")
                 word = rest
             if meant:
                 found |= robots_directives(word)

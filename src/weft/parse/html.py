@@ -532,7 +532,7 @@ def _rel(rel: str) -> str:
 
 @lru_cache(maxsize=256)
 def _rel_words(rel: str) -> str:
-    return " ".join(rel.lower().split())
+    return " ".join(rel.lower().replace(",", " ").split())  # people write "external,nofollow" too
 
 
 @lru_cache(maxsize=256)
