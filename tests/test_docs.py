@@ -220,6 +220,17 @@ def test_readme_is_one_screen_and_lines_are_readable() -> None:
             assert len(line) <= 124 or line.startswith(("|", "    ")), f"{page.name}: {line[:60]}..."
 
 
+def test_the_modules_that_the_architecture_names_are_there() -> None:
+    source = ROOT / "src" / "weft"
+    parts = doc("architecture.md").partition("## The parts")[2].partition("\n## ")[0].strip()
+    for paragraph in parts.split("\n\n"):
+        station = re.match(r"\*\*(\w+)\*\*", paragraph)
+        place = source / station[1] if station else source
+        named = re.findall(r"[`*]([a-z_]+\.py|[a-z_]+/)[`*]", paragraph)
+        missing = [name for name in named if not list(place.rglob(name.rstrip("/"))) and not (source / name).exists()]
+        assert not missing, f"{missing} named in: {paragraph[:60]}..."
+
+
 # --- the database
 
 
