@@ -17,16 +17,23 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
+import msgspec
 import pytest
 from conftest import Weft
 from web import Request, Response, Site, html_page
 
 from weft import crawl as weft_crawl
+from weft.conclude import Concluded
 from weft.crew.mark import SLOT_B, ParseMark, add_slots, make_marks, marked_page
 from weft.crew.rate import SharedRate
+from weft.crew.team import Team
 from weft.db import open_reader
 from weft.demo.server import Served
 from weft.derive.read import StoredCrawl
+from weft.folder import Folder
+from weft.ports import Clock
+from weft.records import Lease
+from weft.spec import CrawlSpec
 from weft.store.bodies import SIZE_B, SharedBodies
 from weft.store.schema import VERSION
 
@@ -92,6 +99,44 @@ def test_a_page_that_kills_its_readers(site: Site, weft: Weft) -> None:
     assert site.asked("/deadly") == 2
     checked = weft("check", "out")
     assert checked.code == 0, checked.stdout
+
+
+def test_a_place_that_was_never_told_of_comes_back_with_its_lease(site: Site, tmp_path: Path) -> None:
+    """A worker dies while the crawl has not yet read who got the place of whom: for the crawl, that never was."""
+    site.page("/first")
+    site.page("/next", delay_s=600.0)
+    plain = CrawlSpec()
+    spec = msgspec.structs.replace(
+        plain,
+        politeness=msgspec.structs.replace(plain.politeness, delay_s=0.0),
+        keep=msgspec.structs.replace(plain.keep, archive=False),
+    )
+    first, after = (Lease(page=page, url=site.at(path), site=1) for page, path in ((1, "/first"), (2, "/next")))
+
+    async def death() -> tuple[list[tuple[Lease, bool]], list[Concluded | None]]:
+        folder = Folder(tmp_path)
+        make_marks(folder.parsing)
+        async with Team(spec, 1, folder, "run", [], Clock(), None) as team:
+            await _until(lambda: team.is_open)
+            team.start(first, ["127.0.0.1"], 0.0)
+            team.start_ahead(0, after, ["127.0.0.1"])
+            await _until(lambda: team.has_finished and site.asked("/next") > 0 and len(team.pids()) == 2)
+            os.kill(team.pids()[-1], signal.SIGKILL)
+            back: list[tuple[Lease, bool]] = []
+            await _until(lambda: bool(back.extend(team.brought_back()) or back))
+            return back, [team.next(), team.next()]
+
+    back, (done, nothing) = asyncio.run(death())
+    assert back == [(after, False)]
+    assert done is not None and (done.lease, done.heir) == (first, None) and nothing is None
+
+
+async def _until(reached: Callable[[], bool]) -> None:
+    for _ in range(12_000):
+        if reached():
+            return
+        await asyncio.sleep(0.01)
+    pytest.fail("what was waited for did not come")
 
 
 def _await(reached: Callable[[], bool], most_s: float = 120.0) -> bool:

@@ -305,7 +305,7 @@ class Team:
             job = member.jobs.pop(number)
             asked = not member.is_ahead(job)  # it was, but for the word on its way
             member.end(job) if asked else member.wait_no_more(job)
-            self._back.append((job.lease, asked))
+            self._bring_back([(job.lease, asked)])
         ended = [one for one in report.ended if one.number in member.jobs]
         for one in ended:
             self._take_in(member, one)
@@ -345,6 +345,15 @@ class Team:
                 member.orders.recalls.append(site)
                 self._send_soon()
 
+    def _bring_back(self, leases: Iterable[tuple[Lease, bool]]) -> None:
+        """Leases that no answer will end. One whose place the crawl has not heard of yet never gets it."""
+        giving = {id(done.heir): done for done, _ in self._finished if done.heir is not None}
+        for lease, asked in leases:
+            giver = giving.get(id(lease))
+            if giver is not None:
+                giver.heir = None
+            self._back.append((lease, asked and giver is None))
+
     # ---- births and deaths -----------------------------------------------------------------------------------
 
     def _new_member(self, slot: int) -> Member:
@@ -377,7 +386,7 @@ class Team:
             return
         for job, deed in self._suspects.blame(member, marked_page(self._marks, 1 + member.slot)):
             self._give_up(member, job, deed)
-        self._back += [(job.lease, not member.is_ahead(job)) for job in member.jobs.values()]
+        self._bring_back([(job.lease, not member.is_ahead(job)) for job in member.jobs.values()])
         self._forget_jobs(member)
         self._note_files(member)
         self._fruitless += not member.reported
