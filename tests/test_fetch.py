@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import os
 import socket
 import ssl
@@ -68,13 +69,18 @@ class Asker:
             wanted += 1
         async with asyncio.timeout(120):
             while len(found) < wanted:
-                await self._rang.wait()
-                self._rang.clear()
+                await self.rings()
                 while self.fetcher.finished:
                     ended, outcome = self.fetcher.finished.popleft()
                     assert ended.url not in found
                     found[ended.url] = outcome
         return found
+
+    async def rings(self) -> None:
+        """Waits for the fetcher's next word that something has ended."""
+        async with asyncio.timeout(120):
+            await self._rang.wait()
+        self._rang.clear()
 
     async def get(self, url: str, addresses: Sequence[str] = HERE, **more: object) -> Outcome:
         return (await self.all([lease(url, **more)], addresses))[url]
@@ -316,6 +322,30 @@ def test_a_rate_lets_everything_through_in_the_end(site: Site) -> None:
         assert all(isinstance(page, Fetched) and len(page.body) == 50_000 for page in found.values())
 
     run(work, CrawlSpec(limits=Limits(max_rate_b=1_000_000)))
+
+
+def test_a_transfer_whose_time_is_over_while_it_waits_stops_no_other(site: Site) -> None:
+    """It waits for bandwidth, and its end lies in libcurl's hands as long as a large answer is not taken."""
+    site.respond("/large", Response(gzip.compress(bytes(3 << 20)), headers={"Content-Encoding": "gzip"}))
+    site.respond("/waits", Response(bytes(1_000_000)))
+    troubles: list[dict[str, object]] = []
+
+    async def work(ask: Asker) -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _loop, trouble: troubles.append(trouble))
+        large, waits = lease(site.at("/large")), lease(site.at("/waits"))
+        ask.fetcher.start(large, HERE)
+        await ask.rings()
+        ask.fetcher.start(waits, HERE)
+        await asyncio.sleep(4.0)  # its time is over, and there is bandwidth again
+        assert [ended for ended, _ in ask.fetcher.finished] == [large]
+        ask.fetcher.finished.clear()
+        await ask.rings()
+        ended, outcome = ask.fetcher.finished.popleft()
+        assert ended == waits and isinstance(outcome, Failure)
+        assert outcome.cause in (Cause.READ_TIMEOUT, Cause.FIRST_BYTE_TIMEOUT)
+
+    run(work, CrawlSpec(limits=Limits(max_rate_b=100_000, timeout_s=3.0, max_memory_b=16 << 20)))
+    assert not troubles
 
 
 @given(st.lists(st.tuples(st.integers(1, 65_536), st.floats(0.0, 0.5)), min_size=50, max_size=200))

@@ -426,5 +426,6 @@ class Fetcher:
             if self.throttled or not self._paused:
                 break
             transfer = self._paused.popleft()
-            transfer.curl.pause(pycurl.PAUSE_CONT)
+            with contextlib.suppress(pycurl.error):  # its time was over meanwhile: libcurl tells of its end
+                transfer.curl.pause(pycurl.PAUSE_CONT)
         self._drain()
