@@ -66,7 +66,7 @@ def lines_of(facts: Facts) -> Iterator[str]:
     yield _told("answers", _counted(facts.statuses))
     yield _told("read", f"{facts.languages} languages in {facts.encodings} encodings; {facts.sitemaps} sitemaps, with"
                 f" {facts.only_in_sitemaps} pages that no link leads to")  # fmt: skip
-    yield _told("same", f"{facts.duplicates} pages have the body of another page, and say of which")
+    yield _told("same", f"{facts.duplicates:,} pages have the body of another page, and say of which")
     yield _told("obeyed", f"robots.txt: {facts.robots_refused} URLs not asked; nofollow: {facts.nofollow} not followed")
     yield _told("escaped", f"traps: {_counted(facts.traps)}")
     yield _told("errors", f"{_counted(facts.errors) or 'none'} (retried, recorded with their cause)")
