@@ -7,6 +7,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -419,7 +420,7 @@ def test_every_site_is_in_one_group(rows: list[tuple[int, int]]) -> None:
 def test_tally_is_the_same_in_memory_and_on_disk(rows: list[tuple[int, str, str | int, int]], room: int) -> None:
     """Bounded memory changes no number."""
     wanted: Counter[tuple[int, str, str | int]] = Counter()
-    with Tally(in_memory=room) as tally:
+    with closing(Tally(in_memory=room)) as tally:
         for site, table, name, number in rows:
             tally.add(site, table, name, number)
             tally.settle()
@@ -444,7 +445,7 @@ def test_pairs_are_the_same_in_memory_and_on_disk(rows: list[tuple[int, int, int
     """Bounded memory changes no number, and large numbers do not run into each other."""
     known: Counter[tuple[int, int]] = Counter()
     visited: Counter[tuple[int, int]] = Counter()
-    with Pairs(in_memory=room) as pairs:
+    with closing(Pairs(in_memory=room)) as pairs:
         for source, target, number, part in rows:
             pairs.add(source, target, number, min(part, number))
             pairs.settle()

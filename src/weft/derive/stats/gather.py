@@ -94,8 +94,8 @@ class Statistics:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.tally.__exit__(kind, error, trace)
-        self.pairs.__exit__(kind, error, trace)
+        self.tally.close()
+        self.pairs.close()
 
     # ---- sites -----------------------------------------------------------------------------------------------
 

@@ -6,7 +6,6 @@ import heapq
 import sqlite3
 from collections import defaultdict
 from collections.abc import Collection, Iterator
-from types import TracebackType
 from typing import NamedTuple
 
 _IN_MEMORY = 300_000
@@ -47,7 +46,7 @@ class _Spill:
 
 
 class Tally:
-    """Numbers by (site, table, name). Close it, or use it as a context manager.
+    """Numbers by (site, table, name). Close it.
 
     First everything is added, then everything is read. A crawl of a thousand sites never touches the disk.
     """
@@ -58,12 +57,7 @@ class Tally:
         self._spilled: _Spill | None = None
         self._sites: dict[int, Tables] | None = None  # what was counted, once it is read
 
-    def __enter__(self) -> Tally:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         if self._spilled is not None:
             self._spilled.db.close()
 
@@ -140,12 +134,7 @@ class Pairs:
         self._spilled: _Spill | None = None
         self._read = False
 
-    def __enter__(self) -> Pairs:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         if self._spilled is not None:
             self._spilled.db.close()
 
