@@ -353,7 +353,8 @@ def _team(parts: Parts, run_id: int, number: int, nursery: Nursery | None) -> Te
 
     prefix = f"{run_id:05d}"
     team = Team(parts.spec, number, parts.folder, prefix, parts.home_origins, parts.clock, parts.jar, nursery)
-    parts.store.share_bodies(team.bodies)
+    if team.bodies is not None:
+        parts.store.share_bodies(team.bodies)
     return team
 
 

@@ -25,11 +25,11 @@ class Births:
         if self._nursery is not None:
             self._loop.add_reader(self._nursery.fileno(), self._hear, self._nursery)
 
-    def bear(self, number: int) -> socket.socket:
-        """Our end of a new worker's socket."""
+    def bear(self, number: int, shared: int | None) -> socket.socket:
+        """Our end of a new worker's socket; ``shared``: a descriptor that it gets too."""
         for _ in range(2):  # the nursery may be gone: the next one is not
             nursery = self._nursery or self._new_nursery()
-            end = nursery.bear(number)
+            end = nursery.bear(number, shared)
             if end is not None:
                 return end
             self.close()

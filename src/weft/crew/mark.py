@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 import struct
 from pathlib import Path
 from types import TracebackType
@@ -44,15 +45,18 @@ class ParseMark:
 
 
 def make_marks(path: Path) -> None:
-    """The file with nothing marked, whatever was there before: one slot, that of the crawl's own process."""
+    """The file with nothing marked, whatever was there before: one slot, that of the crawl's own process.
+
+    It is written, not left as a hole: to mark a page in a hole of a full disk would end the process.
+    """
     with path.open("wb") as file:
-        file.truncate(SLOT_B)
+        file.write(bytes(SLOT_B))
 
 
-def add_slots(path: Path, slots: int, more_b: int = 0) -> None:
-    """Makes room for so many in all, and for something else behind them; the first stays as it is."""
+def add_slots(path: Path, slots: int) -> None:
+    """Makes room for so many in all; those that are there stay as they are."""
     with path.open("r+b") as file:
-        file.truncate(slots * SLOT_B + more_b)
+        file.write(bytes(max(0, slots * SLOT_B - file.seek(0, os.SEEK_END))))
 
 
 def clear_mark(path: Path, slot: int) -> None:

@@ -31,8 +31,7 @@ class Hello(msgspec.Struct, array_like=True):
     folder: str
     prefix: str  # of its WARC files
     slot: int  # of its mark
-    rate_slot: int  # of the rate that all share,
-    bodies_slot: int  # and of the bodies that were met
+    rate_slot: int  # of the rate that all share
     home_origins: list[str]
     clock_start_s: float
     clock_epoch_ms: int

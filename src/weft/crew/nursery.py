@@ -26,6 +26,7 @@ from weft.crew.messages import pair
 _ORDER = struct.Struct("<i")  # the number of the worker that is wanted; its socket comes with it
 _NEWS = struct.Struct("<iii")  # the worker's number, its process, how it ended (ALIVE: it was born)
 ALIVE = -1
+Work = Callable[[socket.socket, int | None], None]
 CLOSE_S = 1.0
 _PR_SET_PDEATHSIG = 1
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from weft.crew.nursery import keep; keep({fd})"
@@ -55,12 +56,13 @@ class Nursery:
     def fileno(self) -> int:
         return self._control.fileno()
 
-    def bear(self, number: int) -> socket.socket | None:
-        """Our end of a new worker's socket; None where the nursery itself is gone."""
+    def bear(self, number: int, shared: int | None = None) -> socket.socket | None:
+        """Our end of a new worker's socket; None where the nursery itself is gone. The worker gets ``shared`` too."""
         ours, theirs = pair()
         with theirs:
             try:
-                socket.send_fds(self._control, [_ORDER.pack(number)], [theirs.fileno()])
+                given = [theirs.fileno()] if shared is None else [theirs.fileno(), shared]
+                socket.send_fds(self._control, [_ORDER.pack(number)], given)
             except OSError:
                 ours.close()
                 return None
@@ -187,10 +189,10 @@ def _bear(
     children: dict[int, int],
     control: socket.socket,
     ours: tuple[socket.socket, socket.socket],
-    work: Callable[[socket.socket], None],
+    work: Work,
 ) -> bool:
     """Forks a worker for one order; False where the crawl is gone."""
-    data, fds, _, _ = socket.recv_fds(control, _ORDER.size, 1)
+    data, fds, _, _ = socket.recv_fds(control, _ORDER.size, 2)
     if not data or not fds:
         return False
     (number,) = _ORDER.unpack(data)
@@ -202,18 +204,19 @@ def _bear(
         die_with_parent(nursery)
         for end in (control, *ours):
             end.close()
-        _live(work, socket.socket(fileno=fds[0]))
-    os.close(fds[0])
+        _live(work, socket.socket(fileno=fds[0]), fds[1] if len(fds) > 1 else None)
+    for fd in fds:
+        os.close(fd)
     children[pid] = number
     control.sendall(_NEWS.pack(number, pid, ALIVE))
     return True
 
 
-def _live(work: Callable[[socket.socket], None], end: socket.socket) -> None:
+def _live(work: Work, end: socket.socket, shared: int | None) -> None:
     """A worker's life; never returns."""
     code = 1
     try:
-        work(end)
+        work(end, shared)
         code = 0
     except BaseException:  # the border of the process: the crawl sees it end and takes its jobs back
         traceback.print_exc()

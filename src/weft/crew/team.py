@@ -21,7 +21,7 @@ import msgspec
 
 from weft.conclude import Concluded, conclude_failure
 from weft.crew.births import Births
-from weft.crew.mark import SLOT_B, add_slots, clear_mark, marked_page
+from weft.crew.mark import add_slots, clear_mark, marked_page
 from weft.crew.member import Member
 from weft.crew.messages import ALL_SITES, Ended, Hello, Job, Line, Orders, Report
 from weft.crew.nursery import Nursery
@@ -34,7 +34,7 @@ from weft.folder import Folder
 from weft.ports import Clock
 from weft.records import Failure, Lease
 from weft.spec import CrawlSpec
-from weft.store.bodies import SIZE_B, SharedBodies
+from weft.store.bodies import share_bodies
 from weft.store.warc import cut_files
 
 AHEAD_MAX = 192  # leases taken ahead per worker: what it does while the crawl writes a tick
@@ -62,9 +62,8 @@ class Team:
         self._marks = folder.parsing
         self._ahead_max = AHEAD_MAX if not spec.politeness.delay_s and spec.politeness.order == "bfs" else 0
         self._at_once = workers * descriptor_budget()
-        # in the file of the marks: the crawl's own, the workers', that of the rate, and the bodies
-        add_slots(folder.parsing, 1 + workers + 1, SIZE_B)
-        self.bodies = SharedBodies(folder.parsing, (1 + workers + 1) * SLOT_B)
+        add_slots(folder.parsing, 1 + workers + 1)  # the crawl's own, the workers', and that of the rate
+        self.bodies = share_bodies()
         rate_b = spec.limits.max_rate_b
         self._rate = SharedRate(rate_b, folder.parsing, 1 + workers) if rate_b else None
         self._members: list[Member] = []
@@ -102,7 +101,8 @@ class Team:
                 member.line.close()
         self._members = []
         self._births.close()
-        self.bodies.close()
+        if self.bodies is not None:
+            self.bodies.close()
         if self._rate is not None:
             self._rate.close()
 
@@ -359,7 +359,8 @@ class Team:
     def _new_member(self, slot: int) -> Member:
         self._born += 1
         member = Member(self._born, slot, f"{self._prefix}-{self._born}")
-        member.line = Line(self._births.bear(member.number), Report, partial(self._hear, member))
+        end = self._births.bear(member.number, self.bodies.descriptor if self.bodies is not None else None)
+        member.line = Line(end, Report, partial(self._hear, member))
         member.line.on_closed = partial(self._lost, member)
         member.line.send(self._hello(member))
         return member
@@ -373,7 +374,6 @@ class Team:
             member.prefix,
             1 + member.slot,
             1 + self._size,
-            2 + self._size,
             self._home_origins,
             *self._clock.started,
         )

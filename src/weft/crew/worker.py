@@ -19,7 +19,7 @@ import msgspec
 
 from weft.conclude import SLOW_DOWN, Concluded
 from weft.crew.finish import Finisher, conclude_bug, make_archive
-from weft.crew.mark import SLOT_B, ParseMark
+from weft.crew.mark import ParseMark
 from weft.crew.messages import ALL_SITES, Ended, Hello, Job, Line, Orders, Report, receive_blocking
 from weft.crew.rate import SharedRate
 from weft.db import open_reader
@@ -63,8 +63,9 @@ class CheckedAddresses:
 class Worker:
     """See the module. One per process."""
 
-    def __init__(self, hello: Hello, end: socket.socket) -> None:
+    def __init__(self, hello: Hello, end: socket.socket, bodies: SharedBodies | None) -> None:
         self._end = end
+        self._bodies = bodies
         self._spec = hello.spec
         self._folder = Folder(Path(hello.folder))
         self._wake = asyncio.Event()
@@ -82,7 +83,6 @@ class Worker:
         )
         self._fetcher: Fetcher = OwnParts(hello.spec.own.parts).made("downloader", fetcher)
         self._mark = ParseMark(self._folder.parsing, hello.slot)
-        self._bodies = SharedBodies(self._folder.parsing, hello.bodies_slot * SLOT_B)
         self._reader = open_reader(self._folder.db, VERSION) if hello.spec.keep.archive else None
         archive = make_archive(hello.spec, self._folder.warc, hello.prefix, self._find_body, self._fetcher.request_head)
         self._finisher = Finisher(hello.spec, self._mark, archive)
@@ -98,7 +98,7 @@ class Worker:
         self._told: dict[str, tuple[int, bool]] = {}
 
     def _find_body(self, body_hash: int, digest: str) -> StoredBody | None:
-        if not self._bodies.may_hold(body_hash):
+        if self._bodies is not None and not self._bodies.may_hold(body_hash):
             return None
         assert self._reader is not None
         return find_body(self._reader, body_hash, digest)
@@ -303,15 +303,16 @@ class Worker:
         return news
 
 
-def work(end: socket.socket) -> None:
-    """The life of a worker process, from its first message to its last."""
+def work(end: socket.socket, shared: int | None) -> None:
+    """The life of a worker process, from its first message to its last; ``shared``: memory with the bodies met."""
+    bodies = SharedBodies(shared) if shared is not None else None
     hello = receive_blocking(end, Hello)
     if hello is None:
         return
     _step_back()
     gc.freeze()
     gc.set_threshold(100_000, 20, 100)
-    asyncio.run(_main(hello, end))
+    asyncio.run(_main(hello, end, bodies))
 
 
 def _step_back() -> None:
@@ -323,5 +324,5 @@ def _step_back() -> None:
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
-async def _main(hello: Hello, end: socket.socket) -> None:
-    await Worker(hello, end).run()
+async def _main(hello: Hello, end: socket.socket, bodies: SharedBodies | None) -> None:
+    await Worker(hello, end, bodies).run()
