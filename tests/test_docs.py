@@ -14,6 +14,7 @@ import pytest
 from conftest import ROOT, Weft
 from web import Response, Site
 
+from weft import __version__
 from weft.cli import COMMANDS, DONE, FAILED, INTERRUPTED, WRONG_USE
 from weft.commands.arguments import parse, parser_of
 from weft.derive.read import LinkRow, Page, Status
@@ -368,3 +369,17 @@ def test_python_examples_are_python(crawled: Path, site: Site) -> None:
 def test_logs_have_the_fields_documented(crawled: Path) -> None:
     with (crawled / "logs" / "common.csv").open(newline="") as file:
         assert next(csv.reader(file)) == list(COMMON_FIELDS)
+
+
+def test_each_run_leaves_its_words_in_the_log(weft: Weft, site: Site) -> None:
+    """DESIGN, section 2: how it began and how it ended, shown or not."""
+    site.page("/", links=["/a"])
+    assert weft("crawl", site.url, "-o", "out", "--delay", "0", "--max-pages", "1", "--ignore-robots").code == 0
+    assert weft("resume", "out", "--max-pages", "none", "--quiet").code == 0
+    lines = (weft.folder / "out" / "logs" / "weft.log").read_text(encoding="utf-8").splitlines()
+    begins, ignored = f"weft {__version__} begins", "robots.txt is ignored (--ignore-robots): make sure that you may"
+    assert [re.sub(r".* waiting\): ", "", line.partition("Z ")[2]) for line in lines] == [
+        *(begins, ignored, "--max-pages is reached; go on with: weft resume out --max-pages ..."),
+        *(begins, ignored, "nothing is left to fetch"),
+    ]
+    assert all(re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z ", line) for line in lines)

@@ -8,6 +8,7 @@ import sys
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
@@ -140,6 +141,19 @@ class _Csv:
         while (aside := self._path.with_name(f"{self._path.name}.{number}")).exists():
             number += 1
         self._path.rename(aside)
+
+
+class RunLog:
+    """What runs say of themselves, a line each: that they begin, what is unusual, how they ended."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def note(self, *words: str) -> None:
+        """Appends a line for each, or nothing: what ends a run is told on the screen too, and must not be hidden."""
+        now = iso_of_ms(time.time_ns() // 1_000_000)
+        with suppress(OSError), self._path.open("a", encoding="utf-8") as file:
+            file.writelines(f"{now} {shown(line)}\n" for line in words)
 
 
 class Progress:

@@ -6,11 +6,12 @@ import sys
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+from weft import __version__
 from weft.commands.progress import Shown
 from weft.errors import WeftError
 from weft.human import counted
 from weft.loop import Crawl, Observer, StopReason
-from weft.observe import CsvLogs, LiveScreen, PlainLines, closing_words, is_terminal
+from weft.observe import CsvLogs, LiveScreen, PlainLines, RunLog, closing_words, is_terminal
 from weft.results import result_folder, silent, write_results
 from weft.safe import shown
 from weft.session import Plan, run_plan
@@ -22,16 +23,20 @@ def run_shown(plan: Plan, *, quiet: bool, log: str) -> int:
     The results are written however the run ends (R6); a fault of the crawl's own is told after that.
     """
     running: list[Crawl] = []
+    log_of_runs = RunLog(plan.folder.logs / "weft.log")
+    log_of_runs.note(f"weft {__version__} begins", *_unusual(plan))
     try:
         reason = _displayed(plan, running, quiet=quiet, log=log)
-    except WeftError:
+    except WeftError as error:
+        log_of_runs.note(f"ended by a fault: {error}")
         if running:
             with suppress(WeftError):
                 _unload(plan, quiet=quiet)
         raise
-    crawl = running[0]
+    words = closing_words(running[0], reason, running[0].parts.frontier.wait_s())
+    log_of_runs.note(words)
     if not quiet or reason.exit_code == 1:
-        print(f"weft: {closing_words(crawl, reason, crawl.parts.frontier.wait_s())}", file=sys.stderr)
+        print(f"weft: {words}", file=sys.stderr)
     _unload(plan, quiet=quiet)
     return reason.exit_code
 
@@ -43,7 +48,8 @@ def _displayed(plan: Plan, running: list[Crawl], *, quiet: bool, log: str) -> St
     observers: list[Observer] = [CsvLogs(common, errors, sys.stderr, log)]
     with ExitStack() as stack:
         if not quiet:
-            _say_what_is_unusual(plan)
+            for words in _unusual(plan):
+                print(f"weft: {words}", file=sys.stderr)
             if is_terminal() and log == "files":
                 from rich.console import Console
 
@@ -66,8 +72,11 @@ def _unload(plan: Plan, *, quiet: bool) -> None:
         print(f"weft: the graph of {counted(len(results), 'site')} is in {shown(str(target))}", file=sys.stderr)
 
 
-def _say_what_is_unusual(plan: Plan) -> None:
+def _unusual(plan: Plan) -> list[str]:
+    """What whoever runs this crawl should know of it."""
+    words = []
     if plan.spec.politeness.ignore_robots:
-        print("weft: robots.txt is ignored (--ignore-robots): make sure that you may", file=sys.stderr)
+        words.append("robots.txt is ignored (--ignore-robots): make sure that you may")
     if plan.spec.network.proxy:
-        print("weft: behind a proxy the check for private addresses is the proxy's", file=sys.stderr)
+        words.append("behind a proxy the check for private addresses is the proxy's")
+    return words
