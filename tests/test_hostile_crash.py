@@ -342,6 +342,42 @@ def test_double_start(site: Site, weft: Weft) -> None:
     assert max(Counter(site.paths()).values()) == 1
 
 
+def test_a_lock_file_that_is_removed(site: Site, weft: Weft) -> None:
+    """Issue 3, 10: who takes the lock file for a leftover and removes it still cannot start a second crawl."""
+    paths = tree(site)
+    site.let(6)
+    process = weft.start("crawl", site.url, "-o", "out", *QUICK)
+    wait_for(site, 7)
+    (weft.folder / "out" / "lock").unlink()
+    for words in (("crawl", site.url, "-o", "out", *QUICK), ("resume", "out", "--quiet")):
+        second = weft(*words)
+        assert second.code == 2 and "a crawl is running" in second.stderr, second
+    assert '"running"' in weft("status", "out", "--json").stdout
+    site.let()
+    code, stderr = finish(process)
+    assert code == 0, stderr
+    assert_whole(weft, site, paths)
+
+
+def test_strange_things_in_the_folder(site: Site, weft: Weft) -> None:
+    """Issue 3, 10: what others put where signals are left stops nothing and breaks nothing."""
+    paths = tree(site)
+    site.let(6)
+    process = weft.start("crawl", site.url, "-o", "out", *QUICK)
+    wait_for(site, 7)
+    (weft.folder / "out" / "STOP").mkdir()
+    added = weft.folder / "out" / "added"
+    (added / "folder.txt").mkdir(parents=True)
+    (added / "binary.txt").write_bytes(b"\xff\xfe\x00")
+    (added / "words.txt").write_text("no url\nftp://x.test/\nhttp://\n")
+    site.let()
+    code, stderr = finish(process)
+    assert code == 0, stderr
+    assert_whole(weft, site, paths)
+    again = weft("resume", "out", "--quiet")
+    assert again.code == 0, again.stderr
+
+
 def test_ten_starts_at_once(site: Site, weft: Weft) -> None:
     """Issue 3, 10: of many that start together one crawls; every page is asked once."""
     paths = tree(site, 20, delay_s=0.1)

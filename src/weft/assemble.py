@@ -181,7 +181,8 @@ async def open_crawl(
         if nursery is not None:
             stack.callback(nursery.close)
         stack.enter_context(folder.lock())
-        folder.stop.unlink(missing_ok=True)
+        if folder.stop.is_file():
+            folder.stop.unlink(missing_ok=True)
         fatal = marked_page(folder.parsing)
         database = open_writer(folder.db, MIGRATIONS, cache_b=min(_DATABASE_CACHE_B, spec.limits.max_memory_b // 8))
         stack.callback(database.close)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import uuid
 from collections.abc import Iterable
 from pathlib import Path
@@ -20,6 +21,7 @@ _HAS_LOCKS: bool = fcntl is not None
 SPEC_FILE = "crawl.toml"
 DB_FILE = "crawl.db"
 STOP_FILE = "STOP"
+_URL = re.compile(r"https?://[^/\s]+/\S*", re.ASCII)  # as they are written, in their normal form
 _OURS = {
     SPEC_FILE,
     DB_FILE,
@@ -100,28 +102,27 @@ class Folder:
 
     def is_running(self) -> bool:
         """Whether a live process holds the lock."""
-        if not self._lock.exists():
-            return False
         if not _HAS_LOCKS:
-            return True
-        try:
-            with self._lock.open("rb") as file:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        except OSError:
-            return False
-        return False
+            return self._lock.exists()
+        return _is_held(self._lock) or _is_held(self.path)
 
     def lock(self) -> Lock:
         return Lock(self._lock)
 
     def take_added(self) -> list[tuple[Path, list[str]]]:
-        """URLs that `weft add` left for a running crawl, file by file; the caller removes the files once stored."""
-        if not self.added.is_dir():
-            return []
-        files = sorted(self.added.glob("*.txt"))
-        return [(path, path.read_text(encoding="utf-8").splitlines()) for path in files]
+        """URLs that `weft add` left for a running crawl, file by file; the caller removes the files once stored.
+
+        What others have put there is left alone.
+        """
+        found = []
+        for path in sorted(self.added.glob("*.txt")) if self.added.is_dir() else ():
+            try:
+                urls = path.read_text(encoding="utf-8").splitlines()
+            except (OSError, ValueError):
+                continue
+            if all(_URL.fullmatch(url) for url in urls):
+                found.append((path, urls))
+        return found
 
     def leave_added(self, urls: Iterable[str]) -> None:
         """Leaves URLs for the crawl that runs; whole or not at all."""
@@ -156,12 +157,32 @@ class StopFile:
         return True
 
 
+def _is_held(path: Path) -> bool:
+    try:
+        file = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(file)
+    return False
+
+
 class Lock:
-    """The right to write into the folder; freed by the system when the process dies, however it dies."""
+    """The right to write into the folder; freed by the system when the process dies, however it dies.
+
+    Two things are locked: a file, which every system can, and the folder itself, because people remove lock files.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file: int | None = None
+        self._folder: int | None = None
 
     def __enter__(self) -> Lock:
         try:
@@ -169,10 +190,9 @@ class Lock:
             self._file = os.open(self._path, flags if _HAS_LOCKS else flags | os.O_EXCL, 0o644)
             if _HAS_LOCKS:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._lock_folder()
         except (BlockingIOError, FileExistsError) as error:
-            if self._file is not None:
-                os.close(self._file)
-                self._file = None
+            self._close()
             raise FolderError(
                 f"a crawl is running in {self._path.parent}: stop it with `weft stop {self._path.parent}`"
             ) from error
@@ -185,8 +205,21 @@ class Lock:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._file is not None
         if not _HAS_LOCKS:
             self._path.unlink(missing_ok=True)
-        os.close(self._file)
-        self._file = None
+        self._close()
+
+    def _lock_folder(self) -> None:
+        self._folder = os.open(self._path.parent, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        try:
+            fcntl.flock(self._folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise
+        except OSError:  # not every file system can; the file is locked all the same
+            return
+
+    def _close(self) -> None:
+        for descriptor in (self._folder, self._file):
+            if descriptor is not None:
+                os.close(descriptor)
+        self._file = self._folder = None

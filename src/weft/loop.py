@@ -501,7 +501,7 @@ class Crawl:
     def _read_the_outside(self) -> None:
         """Once a tick: the stop file, URLs that `weft add` left, memory."""
         folder = self.parts.folder
-        if folder.stop.exists():
+        if folder.stop.is_file():
             folder.stop.unlink(missing_ok=True)
             self.stop()
         elif self._stop is None and self.parts.stop_file.appeared():
