@@ -147,7 +147,10 @@ def test_a_failed_url(crawled: Stored) -> None:
 
 
 def test_urls_that_are_no_pages(crawled: Stored) -> None:
-    assert why(crawled, "mailto:me@example.org")["reason"] == "NOT_HTTP"
+    mail = why(crawled, "mailto:me@example.org")
+    assert mail["reason"] == "NOT_HTTP"
+    found = part(mail, "found")
+    assert (found["on"], found["kind"], found["depth"]) == (crawled.url + "/", "a", 1)
     assert why(crawled, "/sitemap.xml")["outcome"] == "recorded"
     assert "1 URL;" in said(why(crawled, "/sitemap.xml"))
     assert why(crawled, "/robots.txt")["outcome"] == "recorded"

@@ -19,6 +19,11 @@ _ATTEMPTS = f"""
 SELECT u.text, v.attempt, v.started_ms, v.status, v.cause, v.detail, v.response_ms, v.ip, v.redirect_to
 FROM visit v JOIN url u ON u.id = v.url WHERE v.page = ? AND v.purpose = {Purpose.PAGE.value} ORDER BY v.id DESC LIMIT ?
 """
+_HOLDERS = """
+SELECT k.visit, u.text, v.started_ms, coalesce(p.depth, 0)
+FROM link_pack k JOIN visit v ON v.id = k.visit JOIN url u ON u.id = v.url LEFT JOIN page p ON p.id = v.page
+WHERE instr(k.links, '[' || ? || ',') ORDER BY k.visit
+"""
 _SAME_BODY = """
 SELECT count(*) FROM (SELECT 1 FROM visit v JOIN page p ON p.id = v.page AND p.visit = v.id
                       WHERE v.hash = ? AND v.status BETWEEN 200 AND 299 LIMIT ?)
@@ -76,6 +81,22 @@ def found_of(crawl: StoredCrawl, page_id: int, page: Page) -> Found:
         anchor=link.anchor or None,
         rel=link.rel or None,
     )
+
+
+def first_link_to(crawl: StoredCrawl, url_id: int) -> Found | None:
+    """The first link to a URL that is no page: looked for in all packs, of which few hold such a number at all."""
+    for visit, on, at, depth in crawl.connection.execute(_HOLDERS, (url_id,)):
+        for link in crawl.packed_links(visit):
+            if link.target == url_id:
+                return Found(
+                    kind=LinkKind(link.kind).label,
+                    on=on,
+                    at=iso_of_ms(at),
+                    depth=depth + 1,
+                    anchor=link.anchor or None,
+                    rel=link.rel or None,
+                )
+    return None
 
 
 def _spellings(crawl: StoredCrawl, page_id: int, ids: list[int]) -> set[int]:

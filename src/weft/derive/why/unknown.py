@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import msgspec
+
 from weft.derive.meanings import REASONS
 from weft.derive.nearest import nearest_urls
 from weft.derive.read import StoredCrawl
-from weft.derive.why.facts import rewritten_of, robots_of, spec_of
+from weft.derive.why.facts import first_link_to, rewritten_of, robots_of, spec_of
 from weft.derive.why.refusals import SEEDS, refusal_of
 from weft.derive.why.story import RobotsSays, Story
 from weft.errors import Reason
@@ -21,7 +23,8 @@ def recorded_story(crawl: StoredCrawl, url: str, url_id: int) -> Story:
     db = crawl.connection
     if not url.startswith(("http://", "https://")):
         because = [f"{Reason.NOT_HTTP.value}: {REASONS[Reason.NOT_HTTP]}"]
-        return _bare(crawl, url, outcome="refused", because=because, seen=True, reason=Reason.NOT_HTTP.value)
+        story = _bare(crawl, url, outcome="refused", because=because, seen=True, reason=Reason.NOT_HTTP.value)
+        return msgspec.structs.replace(story, found=first_link_to(crawl, url_id))
     sitemap = db.execute("SELECT state, cause, entries FROM sitemap WHERE url = ?", (url_id,)).fetchone()
     if sitemap is not None:
         state, cause, entries = sitemap
