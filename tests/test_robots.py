@@ -51,6 +51,13 @@ def test_vectors(name: str) -> None:
     assert wrong == known
 
 
+def test_cases_may_begin_in_the_middle_of_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The body of a real robots.txt is known from the public cases too."""
+    monkeypatch.setattr("ops_robots._bodies", {})
+    later = [case for case in vectors("robots_real.jsonl") if "body_b64" not in str(case["input"])][-5:]
+    assert [answer(case) for case in later] == [case["expected"] for case in later]
+
+
 def rules(text: str, agent: str = "weft") -> RuleSet:
     return Robots.parse(text.encode()).rules_for(agent)
 
