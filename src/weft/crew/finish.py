@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import assert_never
 
+import msgspec
+
 from weft import __version__
 from weft.conclude import Concluded, conclude_answer, conclude_failure
 from weft.crew.mark import ParseMark
@@ -20,7 +22,7 @@ from weft.fetch.http import user_agent_of
 from weft.own import OwnParts
 from weft.parse.content import declared_type, media_type
 from weft.parse.html import parse_page
-from weft.records import Failure, Fetched, Lease, Parsed, Purpose
+from weft.records import Failure, Fetched, Lease, Links, Parsed, Purpose
 from weft.spec import CrawlSpec, Limits
 from weft.store.archive import Archive, FindBody, NoArchive
 from weft.store.warc import WarcWriter
@@ -104,6 +106,8 @@ class Finisher:
             self._text = parsed.text
             for parse in self._own:
                 parsed = parse(answer.body, url, header("content-type"), parsed)
+                if not isinstance(parsed.links, Links):  # any links will do
+                    parsed = msgspec.structs.replace(parsed, links=Links.of(parsed.links))
             return parsed
 
 
