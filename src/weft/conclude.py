@@ -25,7 +25,8 @@ SLOW_FIRST_S = 1.0
 SLOW_MAX_S = 300.0
 SAME_URL_REDIRECTS = 3
 
-ParsePage = Callable[[Fetched, str], Parsed]
+Header = Callable[[str], str | None]  # the first value of a header, by its name in lower case
+ParsePage = Callable[[Fetched, str, Header], Parsed]
 
 
 class Concluded(msgspec.Struct, array_like=True):
@@ -112,7 +113,7 @@ def conclude_answer(lease: Lease, answer: Fetched, parse: ParsePage) -> Conclude
     if status in REDIRECTS:
         _redirect(done, lease, answer)
     elif answer.body or success:
-        _parsed(done, parse(answer, lease.url), success)
+        _parsed(done, parse(answer, lease.url, header), success)
     done.stored_2xx = success
     if status in PASSING_STATUSES:
         done.slow = status in SLOW_DOWN
