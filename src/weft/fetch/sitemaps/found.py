@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
-from weft.url import resolve
+from weft.url import host_of, resolve
 
 MAX_URLS: Final = 50_000  # sitemaps.org
 MAX_DECODED_B: Final = 52_428_800  # sitemaps.org: 50 MiB
@@ -20,7 +20,10 @@ Kind = Literal["urlset", "index", "rss", "atom", "text", "none"]
 
 
 class Extra(NamedTuple):
-    """One image, video or news element of an entry: its fields in order as (name, text, attributes)."""
+    """One image, video, news or PageMap element of an entry: its elements in order as (name, text, attributes).
+
+    An element comes before those inside it. ``links`` and ``mobile`` are such elements too, of one field and of none.
+    """
 
     kind: str
     fields: tuple[tuple[str, str, dict[str, str]], ...]
@@ -51,8 +54,15 @@ class Sitemap:
 
 
 def http_url(base: str, loc: str) -> str | None:
-    """The URL that an entry names; None where it is none of the web."""
+    """The URL that an entry names; None where it is none of the web. The sitemap's own host may lack its scheme."""
+    if loc[:4] != "http" and names_host(host_of(base), loc):
+        loc = f"//{loc}"
     found = resolve(base, loc) if loc else None
     if found is None or not found.startswith(("http://", "https://")):
         return None
     return found.partition("#")[0]
+
+
+def names_host(host: str, loc: str) -> bool:
+    """Whether a text without scheme begins with this host."""
+    return bool(host) and loc[: len(host)].lower() == host and loc[len(host) : len(host) + 1] in ("", "/", "?", ":")
