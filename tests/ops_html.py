@@ -55,7 +55,7 @@ def op_raw_links(given: Input) -> object:
         if value is not None:
             links.append({"tag": element.tag, "attr": attribute, "value": value, "in_template": in_template > 0})
         in_template = max(0, in_template - 1)
-        if element.tag == "template" and not in_template:
+        if element.tag == "template" and element.namespace is Namespace.HTML and not in_template:
             in_template = sum(1 for _ in element.iter_elements())
     return links
 

@@ -20,7 +20,7 @@ class Sameness(dict[str, str]):
 
 
 def parse_op(given: dict[str, object]) -> object:
-    base, text = given["base"], str(given["input"])
+    base, text = given.get("base"), str(given["input"])
     href = _absolute(text) if base is None else resolve(str(base), text)
     return FAILURE if href is None else _parts(href)
 

@@ -209,7 +209,7 @@ class TestBadFiles:
             "<urlset><url><![CDATA[ http://a.example/1 ]]></url></urlset>",
             "<urlset><url><loc>a.example/1</loc></url></urlset>",
             "<urlset><url><loc>A.example:80/1</loc></url></urlset>",
-            "a.example/1\nb.example/2\nno URL\na.examples",
+            "a.example/1\nb.example/2\nno URL\na.examples\na.example:80@b.example/",
             "<urlset><url><loc>http://a.example/1#x</loc><image><loc>http://a.example/i</loc></image></url></urlset>",
         ],
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
@@ -15,6 +16,8 @@ MAX_ALTERNATES: Final = 200  # of one entry
 MAX_EXTRA_FIELDS: Final = 1_000  # of one extension
 MAX_TAGS: Final = 2_000_000  # 50,000 entries with 35 tags each; a body of nothing but tags costs no more than that
 WINDOW_B: Final = 1 << 18
+
+_BEHIND_HOST = re.compile(r"(?::\d{1,5})?(?:[/?#]|\Z)")
 
 Kind = Literal["urlset", "index", "rss", "atom", "text", "none"]
 
@@ -55,7 +58,7 @@ class Sitemap:
 
 def http_url(base: str, loc: str) -> str | None:
     """The URL that an entry names; None where it is none of the web. The sitemap's own host may lack its scheme."""
-    if loc[:4] != "http" and names_host(host_of(base), loc):
+    if loc[:4] != "http" and _names_host(host_of(base), loc):
         loc = f"//{loc}"
     found = resolve(base, loc) if loc else None
     if found is None or not found.startswith(("http://", "https://")):
@@ -63,6 +66,6 @@ def http_url(base: str, loc: str) -> str | None:
     return found.partition("#")[0]
 
 
-def names_host(host: str, loc: str) -> bool:
-    """Whether a text without scheme begins with this host."""
-    return bool(host) and loc[: len(host)].lower() == host and loc[len(host) : len(host) + 1] in ("", "/", "?", ":")
+def _names_host(host: str, loc: str) -> bool:
+    """Whether a text without scheme begins with this host, and maybe its port."""
+    return bool(host) and loc[: len(host)].lower() == host and _BEHIND_HOST.match(loc, len(host)) is not None

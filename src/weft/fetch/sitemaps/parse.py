@@ -10,7 +10,7 @@ from weft.fetch.sitemaps.found import MAX_DECODED_B, MAX_TEXT_B, MAX_URLS, Sitem
 from weft.fetch.sitemaps.xml import XmlReader
 from weft.url import host_of
 
-_LINE = r"^[ \t]*((?:https?://|%s(?=[/?:\s]|\Z))[^\r\n]{0,%d})"
+_LINE = r"^[ \t]*((?:https?://|%s(?=[/?:#\s]|\Z))[^\r\n]{0,%d})"
 
 
 def parse_sitemap(
