@@ -591,6 +591,72 @@ def test_closed_streams(site: Site, weft: Weft) -> None:
     assert reader.stdout.count(b"\n") == 1 and b"Traceback" not in reader.stderr and reader.stderr == b"", reader.stderr
 
 
+@pytest.mark.parametrize("harm", ["reader", "full", "closed"])
+def test_a_screen_that_is_gone(site: Site, weft: Weft, harm: str) -> None:
+    """Promise 10: a crawl that nobody can see any more goes on to its end: only its store may stop it."""
+    paths = tree(site)
+    ending = {"reader": "2>&1 | head -n 1", "full": "2>/dev/full", "closed": "<&- >&- 2>&-"}[harm]
+    words = " ".join(["crawl", site.url, "-o", "out", *QUICK[:-1], "--log", "screen"])
+    script = f"({sys.executable} -m weft {words}; echo $? >code) {ending}"
+    subprocess.run(["sh", "-c", script], cwd=weft.folder, env=weft.environment, timeout=300, check=False)
+    assert (weft.folder / "code").read_text() == "0\n"
+    assert '"state":"done"' in weft("status", "out", "--json").stdout
+    assert_whole(weft, site, paths)
+
+
+def test_a_hang_up_that_is_ignored(site: Site, weft: Weft) -> None:
+    """Issue 3, 10: a crawl behind nohup outlives its terminal; a plain one is stopped by it."""
+    paths = tree(site)
+    site.let(6)
+    command = ["nohup", sys.executable, "-m", "weft", "crawl", site.url, "-o", "out", *QUICK]
+    with subprocess.Popen(
+        command, cwd=weft.folder, env=weft.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        wait_for(site, 7)
+        process.send_signal(signal.SIGHUP)
+        site.let()
+        code, stderr = finish(process)
+    assert code == 0, stderr
+    assert_whole(weft, site, paths)
+
+
+def test_impatient_people(site: Site, weft: Weft) -> None:
+    """Issue 3, 2: who presses Ctrl-C again and again gets the same exit code as for twice, whenever it arrives."""
+    tree(site)
+    site.let(6)
+    process = weft.start("crawl", site.url, "-o", "out", *QUICK)
+    wait_for(site, 7)
+    while process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.005)
+    code, stderr = finish(process)
+    assert code == 3 and not stderr, (code, stderr)
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_before_anything(weft: Weft, name: str) -> None:
+    """DESIGN section 6: interrupted is exit 3 also for a command that is still being loaded."""
+    program = (
+        "import os, signal, sys; from weft import cli\n"
+        f"cli._dispatch = lambda words: exec('os.kill(os.getpid(), signal.{name})', globals()) or 0\n"
+        "sys.exit(cli.main())"
+    )
+    run = subprocess.run([sys.executable, "-c", program], env=weft.environment, capture_output=True, check=False)
+    assert (run.returncode, run.stderr) == (3, b"")
+
+
+def test_output_that_is_closed(site: Site, weft: Weft) -> None:
+    """Issue 3, 10: commands that are started without an output say nothing, and say it well."""
+    site.page("/")
+    assert weft("crawl", site.url, "-o", "out", *QUICK).code == 0
+    for words in ("pages out", "links out --format csv", "status out", "check out", f"show out {site.url} --body"):
+        command = f"exec {sys.executable} -m weft {words} >&-"
+        run = subprocess.run(
+            ["sh", "-c", command], cwd=weft.folder, env=weft.environment, capture_output=True, timeout=120, check=False
+        )
+        assert (run.returncode, run.stderr) == (0, b""), (words, run)
+
+
 def test_a_database_that_is_removed(site: Site, weft: Weft) -> None:
     """Promise 10: what is written into a file that nobody can open any more is not said to be stored."""
     tree(site, 60)

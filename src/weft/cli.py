@@ -36,8 +36,24 @@ DONE, FAILED, WRONG_USE, INTERRUPTED = 0, 1, 2, 3
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The exit code of a command: 0 done, 1 failed, 2 wrong use or specification, 3 interrupted."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    """The exit code of a command: 0 done, 1 failed, 2 wrong use or specification, 3 interrupted.
+
+    Without ``argv`` it is the program itself, and answers for the streams and signals of its process.
+    """
+    if argv is not None:
+        return _main(argv)
+    from weft.streams import end_by_signals, ignore_signals, settle_in
+
+    settle_in()
+    end_by_signals(INTERRUPTED)
+    try:
+        return _main(sys.argv[1:])
+    finally:
+        ignore_signals()
+
+
+def _main(argv: Sequence[str]) -> int:
+    words = list(argv)
     if words[:1] in (["--version"], ["-V"]):
         from weft import __version__
 

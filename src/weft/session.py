@@ -130,12 +130,11 @@ def run_plan(plan: Plan, observers: list[Observer], began: Callable[[Crawl], Non
             plan.spec, plan.folder, plan.seeds, observers, limits_changed=plan.limits_changed, nursery=nursery
         ) as crawl:
             loop = asyncio.get_running_loop()
-            for name in _SIGNALS:
-                if hasattr(signal, name):
-                    try:
-                        loop.add_signal_handler(getattr(signal, name), crawl.stop)
-                    except (NotImplementedError, RuntimeError):  # no such signals here, or not the main thread
-                        break
+            for number in _signals_to_stop():
+                try:
+                    loop.add_signal_handler(number, crawl.stop)
+                except (NotImplementedError, RuntimeError):  # no such signals here, or not the main thread
+                    break
             if began is not None:
                 began(crawl)
             return await run_crawl(crawl)
@@ -152,6 +151,12 @@ def run_plan(plan: Plan, observers: list[Observer], began: Callable[[Crawl], Non
     finally:
         if nursery is not None:
             nursery.close()
+
+
+def _signals_to_stop() -> list[signal.Signals]:
+    """The signals that stop a crawl. A hang-up that whoever started it has ignored (nohup) is none of them."""
+    found = [signal.Signals[name] for name in _SIGNALS if hasattr(signal, name)]
+    return [one for one in found if one.name != "SIGHUP" or signal.getsignal(one) is not signal.SIG_IGN]
 
 
 def add_to_stopped(folder: Folder, seeds: Sequence[Seed], paces: Mapping[str, SitePace]) -> int:

@@ -1,0 +1,71 @@
+"""The surroundings that a command was started in: streams that are closed or go away, signals to end.
+
+Nothing of that may harm a crawl: it goes on where nobody can see it any more, and is stopped as one is that is seen.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from io import BufferedWriter, FileIO, TextIOWrapper
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from _typeshed import ReadableBuffer
+
+_STANDARD = (0, 1, 2)
+
+
+class _Screen(FileIO):
+    """Where messages go. What cannot be shown, because the terminal or the reader is gone, is not shown."""
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        try:
+            return super().write(data)
+        except BlockingIOError:
+            raise
+        except OSError:
+            return memoryview(data).nbytes
+
+
+def settle_in() -> None:
+    """Makes this process fit for whatever it was started in; to be called once, by the program itself."""
+    for descriptor in _STANDARD:  # else the next file to be opened would take the place of a closed one
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - it stays open for good
+    seen = sys.stderr
+    encoding, errors = ("utf-8", "backslashreplace") if seen is None else (seen.encoding, seen.errors)
+    screen = BufferedWriter(_Screen(2, "w", closefd=False))
+    sys.stderr = TextIOWrapper(screen, encoding, errors, line_buffering=True)
+
+
+def end_by_signals(code: int) -> None:
+    """SIGINT, SIGTERM and SIGHUP end a command with this exit code, tidily; those that are ignored stay so (nohup).
+
+    Not by KeyboardInterrupt: one that passes through code made from text while modules are loaded ends Python by the
+    signal in the end, even if it was caught.
+    """
+
+    def end(_number: int, _frame: object) -> NoReturn:
+        raise SystemExit(code)
+
+    for number in _signals():
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, end)
+
+
+def ignore_signals() -> None:
+    """The exit code is decided: who presses Ctrl-C once more while Python tidies up does not change it."""
+    for number in _signals():
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _signals() -> list[signal.Signals]:
+    return [signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
