@@ -6,6 +6,8 @@ import json
 import signal
 import socket
 import sqlite3
+import subprocess
+import sys
 import time
 import uuid
 from pathlib import Path
@@ -106,6 +108,17 @@ def test_demo_refuses_a_folder_that_is_there(weft: Weft, tmp_path: Path) -> None
         run = weft("demo", "-o", name)
         assert run.code == 2 and "name a new folder" in run.stderr and "Traceback" not in run.stderr
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["letter.txt"]
+
+
+def test_files_of_the_user_are_no_part_of_it(weft: Weft) -> None:
+    """Issue 3, 1: ./weft works from any folder, whatever lies there, and so do the processes that it starts."""
+    for name in ("weft.py", "argparse.py", "json.py"):
+        (weft.folder / name).write_text("raise SystemExit('this file is not of weft')\n")
+    command = [sys.executable, "-P", "-m", "weft", "demo", "--quiet"]
+    run = subprocess.run(
+        command, cwd=weft.folder, env=weft.environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert (run.returncode, run.stderr) == (0, ""), run
 
 
 @pytest.mark.parametrize(("number", "moment"), [(signal.SIGINT, b"begins"), (signal.SIGTERM, b"goes on")])

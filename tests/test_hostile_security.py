@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import json
+import os
 import re
 import time
 from collections.abc import Callable
@@ -330,6 +331,36 @@ def test_folder_names(weft: Weft, seed: str) -> None:
     made = [entry.name for entry in weft.folder.iterdir()]
     assert len(made) == 1 and re.fullmatch(r"[\w.\-\[\]]+", made[0]), made
     assert {entry.name for entry in weft.folder.parent.iterdir()} == before
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_nothing_is_written_through_links(site: Site, weft: Weft, kind: str) -> None:
+    """Promise 9: a folder of somebody else's leads no byte into the user's other files, and keeps nobody waiting."""
+    site.page("/", ["/a", "/b"])
+    for path in ("/a", "/b"):
+        site.page(path)
+    assert weft("crawl", site.url, "-o", "out", *FAST, "--quiet", "--max-pages", "1").code == 0
+    precious = weft.folder / "precious"
+    precious.write_bytes(b"precious\n" * 1_000)
+    archive = next((weft.folder / "out" / "warc").glob("*.warc.gz")).name
+    names = ["lock", "parsing", "warc/index.cdxj.new", "logs/common.csv", "logs/error.csv", "logs/weft.log"]
+    for name in [*names, f"warc/{archive}"] if kind == "link" else names:
+        place = weft.folder / "out" / name
+        before = place.read_bytes() if place.exists() else None
+        place.unlink(missing_ok=True)
+        if kind == "link":
+            place.symlink_to(precious)
+        else:
+            os.mkfifo(place)
+        run = weft("resume", "out", "--quiet", "--max-pages", "1")
+        assert precious.read_bytes() == b"precious\n" * 1_000, name
+        if name in names:
+            assert run.code == 2 and "weft would write through it" in run.stderr, (name, run)
+            place.unlink()
+            if before is not None:
+                place.write_bytes(before)
+    assert weft("resume", "out", "--quiet", "--max-pages", "none").code == 0
+    assert site.asked("/a") == site.asked("/b") == 1
 
 
 def test_no_port_is_opened(site: Site, weft: Weft) -> None:

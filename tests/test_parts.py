@@ -193,12 +193,30 @@ def test_nothing_is_run_that_lies_in_a_crawls_folder(weft: Weft, place: Path) ->
     assert "part = []" in text
     for name in ("my_parts.py", "my_parts", f"{place}/out/my_parts.py"):
         specification.write_text(text.replace("part = []", f'part = ["unloader={name}:Unloader"]'))
+        for words in (("resume", "out"), ("add", "out", "http://one.test/more")):
+            run = weft(*words, cwd=place)
+            assert run.code == 2 and "lies in the crawl's own folder" in run.stderr, run.stderr
+    package = place / "out" / "packed"
+    package.mkdir()
+    (place / "out" / "my_parts.py").rename(package / "parts.py")
+    specification.write_text(text.replace("part = []", 'part = ["unloader=packed.parts:Unloader"]'))
+    run = weft("resume", ".", cwd=place / "out")  # by python -m weft, which finds packages in the present folder
+    assert run.code == 2 and "lies in the crawl's own folder" in run.stderr, run.stderr
+
+
+def test_no_function_of_pythons_own_is_a_part(weft: Weft, place: Path) -> None:
+    """The URLs of somebody else's folder are led into no command."""
+    assert weft("crawl", "hosts.txt", "-o", "out", *ANY_TEST, cwd=place).code == 0
+    specification = place / "out" / "crawl.toml"
+    text = specification.read_text()
+    for name in ("os:system", "subprocess:getoutput", "builtins:exec", "os.path:exists"):
+        specification.write_text(text.replace("part = []", f'part = ["analyser={name}"]'))
         run = weft("resume", "out", cwd=place)
-        assert run.code == 2 and "lies in the crawl's own folder" in run.stderr, run.stderr
+        assert run.code == 2 and "is none of your own" in run.stderr, run.stderr
 
 
 def test_roles_and_names() -> None:
     assert [split_part(f"{role}=a.b:C")[1:] for role in ROLES] == [("a.b", "C")] * 9
     assert OwnParts(["unloader=os.path:join"]).all("unloader")[0]("a", "b") == "a/b"
-    with pytest.raises(SpecError, match="there is no nothing in os"):
-        check_parts(["unloader=os:nothing"], Path())
+    with pytest.raises(SpecError, match="there is no nothing in msgspec"):
+        check_parts(["unloader=msgspec:nothing"], Path("crawl"))

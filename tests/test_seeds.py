@@ -196,6 +196,7 @@ def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
         ("https://www.example.org:8080/a", "www.example.org"),
         ("[::1]:80", "__1"),
         ("http://../", "crawl"),
+        ("http://.git/", "git"),
         ("http://127.0.0.1:9/", "127.0.0.1"),
     ],
 )

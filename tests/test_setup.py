@@ -27,7 +27,7 @@ def fresh_clone(folder: Path) -> Path:
         shutil.copy2(ROOT / name, folder / name)
     shutil.copytree(ROOT / "tools", folder / "tools")
     (folder / "src" / "weft").mkdir(parents=True)
-    for name in ("__init__.py", "__main__.py", "cli.py"):
+    for name in ("__init__.py", "__main__.py", "cli.py", "streams.py"):
         shutil.copy2(ROOT / "src" / "weft" / name, folder / "src" / "weft" / name)
     (folder / "requirements.lock").write_text("# nothing\n")
     return folder
@@ -82,7 +82,7 @@ def test_first_use_makes_the_environment_once(tmp_path: Path) -> None:
     (elsewhere / "link").symlink_to(Path("..") / clone.name / "weft")
     first = run(clone / "weft", "--version", cwd=elsewhere)
     assert (first.returncode, first.stdout[:5]) == (0, "weft ") and first.stderr.count("\n") == 1
-    second = run("./link", "--version", cwd=elsewhere)
+    second = run("./link", "--version", cwd=elsewhere, PYTHONHOME="/of/another/python")
     assert (second.returncode, second.stdout, second.stderr) == (0, first.stdout, "")
     assert len(environments(clone / ".env")) == 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import uuid
 from collections.abc import Iterable
 from pathlib import Path
@@ -52,6 +53,7 @@ class Folder:
         self.db = path / DB_FILE
         self.warc = path / "warc"
         self.cdxj = path / "warc" / "index.cdxj"
+        self.new_cdxj = path / "warc" / "index.cdxj.new"
         self.logs = path / "logs"
         self.result = path / "result"
         self.stop = path / STOP_FILE
@@ -91,6 +93,22 @@ class Folder:
             raise FolderError(f"{self.path} cannot be made: {error.strerror}") from error
         if not os.access(self.path, os.W_OK | os.X_OK):
             raise FolderError(f"{self.path} is read-only: name another folder with -o")
+        self._refuse_links()
+
+    def _refuse_links(self) -> None:
+        """Raises FolderError where writing into the folder would write elsewhere, or wait for ever.
+
+        A folder may come from somebody else: a link in it could lead to any file of the user's.
+        """
+        logs = (self.logs / name for name in ("common.csv", "error.csv", "weft.log"))
+        for path in (self._lock, self.parsing, self.new_cdxj, *logs):
+            try:
+                kind = path.lstat().st_mode
+            except OSError:
+                continue
+            if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):  # what a folder there means, its writer says
+                what = "a link" if stat.S_ISLNK(kind) else "no plain file"
+                raise FolderError(f"{path} is {what}, and weft would write through it: remove it first")
 
     def set_aside(self) -> Path:
         """Renames the folder (`--fresh`): nothing is thrown away. Returns its new name."""
@@ -159,7 +177,7 @@ class StopFile:
 
 def _is_held(path: Path) -> bool:
     try:
-        file = os.open(path, os.O_RDONLY)
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe in its place keeps nobody waiting
     except OSError:
         return False
     try:
@@ -186,7 +204,7 @@ class Lock:
 
     def __enter__(self) -> Lock:
         try:
-            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
             self._file = os.open(self._path, flags if _HAS_LOCKS else flags | os.O_EXCL, 0o644)
             if _HAS_LOCKS:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -67,15 +67,31 @@ def located(text: str, folder: Path) -> str:
 
 
 def check_parts(texts: Iterable[str], crawl: Path) -> None:
-    """Raises ``SpecError`` for a part that is not there, and for one in the crawl's own folder.
+    """Raises ``SpecError`` for a part that is not there, for one in the crawl's own folder, and for Python's own.
 
-    A folder may come from somebody else: going on with its crawl must not run what lies in it.
+    A folder may come from somebody else: going on with its crawl must not run what lies in it, nor lead its URLs into
+    a function such as ``os.system``.
     """
     for text in texts:
         _, module, name = split_part(text)
-        if module.endswith(".py") and Path(module).resolve().is_relative_to(crawl.resolve()):
+        if module.partition(".")[0] in sys.stdlib_module_names:
+            raise SpecError(f"the part {text} is none of your own: {module} belongs to Python")
+        if any(place.resolve().is_relative_to(crawl.resolve()) for place in _places(module)):
             raise SpecError(f"the part {text} lies in the crawl's own folder: parts are taken from elsewhere only")
         _found(text, module, name)
+
+
+def _places(module: str) -> list[Path]:
+    """Where the code of a module, or its package, would be loaded from. Nothing is loaded to find it."""
+    if module.endswith(".py"):
+        return [Path(module)]
+    try:
+        spec = importlib.util.find_spec(module.partition(".")[0])
+    except (ImportError, ValueError):  # whoever loads it says what is wrong
+        return []
+    if spec is None:
+        return []
+    return [Path(place) for place in (spec.origin, *(spec.submodule_search_locations or ())) if place is not None]
 
 
 class OwnParts:

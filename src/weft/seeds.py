@@ -64,8 +64,8 @@ def read_seeds(args: Sequence[str], warn: Callable[[str], None]) -> list[Seed]:
 
 def default_folder(seed: Seed) -> str:
     """The folder that a crawl gets by itself: the host of its first seed, as a safe file name."""
-    name = re.sub(r"[^0-9A-Za-z._-]", "_", host_of(seed.url).strip("[]")).lstrip("-")
-    return name if name.strip(".") else "crawl"
+    name = re.sub(r"[^0-9A-Za-z._-]", "_", host_of(seed.url).strip("[]")).lstrip(".-")
+    return name or "crawl"
 
 
 def seed_of(text: str, source: str = "", line: int = 0) -> Seed:

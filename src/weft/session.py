@@ -175,6 +175,7 @@ def _add_to_stopped(folder: Folder, seeds: Sequence[Seed], paces: Mapping[str, S
         raise FolderError(f"the crawl in {folder.path} has not begun: start it with `weft resume {folder.path}`")
     with folder.lock(), ExitStack() as stack:
         spec = read_spec(folder.spec)
+        check_parts(spec.own.parts, folder.path)
         if paces:
             spec = _with_paces(spec, paces)
             write_spec(folder.spec, spec)

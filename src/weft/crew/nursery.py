@@ -146,7 +146,8 @@ def _forked(ours: socket.socket, theirs: socket.socket) -> _Forked:
 
 def _fresh(theirs: socket.socket) -> subprocess.Popen[bytes]:
     program = _PROGRAM.format(path=sys.path, fd=theirs.fileno())
-    return subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.DEVNULL, pass_fds=(theirs.fileno(),))
+    command = [sys.executable, "-P", "-c", program]
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=(theirs.fileno(),))
 
 
 def keep(fd: int, crawl: int | None = None) -> None:

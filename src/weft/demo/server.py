@@ -223,7 +223,7 @@ def serve_invented(web: InventedWeb, port: int = 0, *, process: bool = False, re
 
 @contextmanager
 def _in_process(web: InventedWeb, port: int, record: bool) -> Iterator[Served]:
-    command = [sys.executable, "-m", "weft.demo.server", "--settings", _settings(web), "--port", str(port)]
+    command = [sys.executable, "-P", "-m", "weft.demo.server", "--settings", _settings(web), "--port", str(port)]
     source = str(Path(__file__).resolve().parents[2])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([source, *filter(None, [os.environ.get("PYTHONPATH")])])}
     with subprocess.Popen(

@@ -108,7 +108,8 @@ def read_spec(path: Path) -> CrawlSpec:
 def write_spec(path: Path, spec: CrawlSpec) -> None:
     """Writes crawl.toml so that a kill at any moment leaves the old file or the new one, never half of one."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
-    with beside.open("w", encoding="utf-8", newline="\n") as stream:
+    beside.unlink(missing_ok=True)
+    with beside.open("x", encoding="utf-8", newline="\n") as stream:
         stream.write(write_toml(spec))
         stream.flush()
         os.fsync(stream.fileno())
