@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from web import Response, Site, html_page
@@ -232,9 +233,10 @@ def test_a_site_that_is_not_there_comes_as_a_page(temporary: Path) -> None:
         (["https://example.org"], {"delay": "soon"}, "delay"),
         (["ftp://example.org"], {}, "http"),
         ([], {}, "no seed"),
+        ([["https://example.org"]], {}, r"not of type list \(a list is given as \*seeds\)"),
     ],
 )
-def test_wrong_use_is_an_exception(seeds: list[str], options: dict[str, object], told: str, temporary: Path) -> None:
+def test_wrong_use_is_an_exception(seeds: list[Any], options: dict[str, object], told: str, temporary: Path) -> None:
     with pytest.raises(weft.WeftError, match=told) as raised:
         asyncio.run(gathered(*seeds, **options))
     assert raised.value.exit_code == 2

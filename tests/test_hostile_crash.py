@@ -169,6 +169,8 @@ def test_killed_before_anything(site: Site, weft: Weft) -> None:
     (weft.folder / "out" / "crawl.db").unlink(missing_ok=True)
     for rest in ("-wal", "-shm"):
         (weft.folder / "out" / f"crawl.db{rest}").unlink(missing_ok=True)
+    told = weft("status", "out")
+    assert told.code == 2 and "has not begun: start it with `weft resume out`" in told.stderr, told
     assert weft("resume", "out", "--quiet").code == 0
     assert_whole(weft, site, paths)
 

@@ -454,3 +454,12 @@ def test_every_kind_of_link_is_told_apart(tmp_path: Path, site: Site) -> None:
     found = {link.kind: (link.target, link.followed) for link in crawled.links if link.source == source}
     wanted = {kind: (site.at(f"/k/{kind}", HOST), kind in followed) for kind in (*followed, *recorded)}
     assert found == wanted
+
+
+@pytest.mark.parametrize("words", [("--reject", "."), ("--max-url", "64")])
+def test_seeds_that_are_refused(site: Site, tmp_path: Path, words: tuple[str, ...]) -> None:
+    """DESIGN section 6: a crawl that may ask none of its seeds has failed, and does not say that it is done."""
+    seed = site.at(f"/{'long' * 20}")
+    crawled = crawl(tmp_path, [seed], *words)
+    assert (crawled.code, crawled.status.stop_reason, site.requests) == (1, "failed", [])
+    assert crawled.page(seed).reason in ("REJECTED", "URL_TOO_LONG")

@@ -430,8 +430,9 @@ def write_index(database: Database, folder: Folder) -> None:
 
 
 def _no_seed_answered(database: Database) -> bool:
+    """Also where all of them were refused, so that nobody was asked; that robots.txt forbids it is an answer."""
     rows = database.connection.execute("SELECT p.state, p.cause FROM seed s JOIN page p ON p.id = s.page").fetchall()
-    unanswered = [cause for state, cause in rows if state == "E" and cause != Cause.ROBOTS_DISALLOWED.value]
+    unanswered = [row for row in rows if row[0] is None or (row[0] == "E" and row[1] != Cause.ROBOTS_DISALLOWED.value)]
     return len(unanswered) == len(rows) and bool(rows)
 
 

@@ -72,6 +72,8 @@ class Folder:
             raise FolderError(f"there is no folder {self.path}: {HOW_TO_BEGIN}")
         if not self.path.is_dir():
             raise FolderError(f"{self.path} is a file, not the folder of a crawl: {HOW_TO_BEGIN}")
+        if not self.db.is_file() and self.spec.is_file():
+            raise FolderError(f"the crawl in {self.path} has not begun: start it with `weft resume {self.path}`")
         if not self.db.is_file():
             raise FolderError(f"{self.path} holds no crawl (there is no {DB_FILE} in it): {HOW_TO_BEGIN}")
 

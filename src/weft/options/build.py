@@ -131,7 +131,10 @@ def spec_of(seeds: Sequence[str], options: Mapping[str, object]) -> CrawlSpec:
             raise SpecError(f"unknown option {key!r} (nearest: {nearest(key, known)})")
         plain = str(raw) if isinstance(raw, os.PathLike) else raw
         layer[name] = Given(plain if plain is not None else _nothing(BY_NAME[name]), key, Path.cwd())
-    named = _absolute(seeds, Path.cwd())
+    for seed in seeds:
+        if not isinstance(seed, str | os.PathLike):
+            raise SpecError(f"a seed is a text, not of type {type(seed).__name__} (a list is given as *seeds)")
+    named = _absolute([os.fspath(seed) for seed in seeds], Path.cwd())
     spec, _run = _assembled([hosts_layer(named), layer])
     return _with_secret_names(msgspec.structs.replace(spec, seeds=named))
 

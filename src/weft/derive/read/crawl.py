@@ -107,7 +107,7 @@ class StoredCrawl:
         numbers = {name: counters.get(name, 0) for name in names}
         if self.folder.is_running():
             state, reason = "running", None
-        elif rows and ended is None:
+        elif ended is None:  # or was never noted: killed before anything was asked
             state, reason = "stopped", "killed"
         elif reason == "min-depth" or (reason in ("done", "failed") and not numbers["waiting"]):
             state = "done"
