@@ -28,6 +28,9 @@ from hostile import (
 )
 from web import HTML, Response, Site, html_page
 
+from weft.derive.read import StoredCrawl
+from weft.derive.why import story_of
+
 KINDS = kinds_of("urls")
 
 
@@ -462,4 +465,7 @@ def test_seeds_that_are_refused(site: Site, tmp_path: Path, words: tuple[str, ..
     seed = site.at(f"/{'long' * 20}")
     crawled = crawl(tmp_path, [seed], *words)
     assert (crawled.code, crawled.status.stop_reason, site.requests) == (1, "failed", [])
-    assert crawled.page(seed).reason in ("REJECTED", "URL_TOO_LONG")
+    assert [page.reason for page in crawled.pages.values()] in (["REJECTED"], ["URL_TOO_LONG"])
+    with StoredCrawl(tmp_path / "crawl") as stored:
+        story = story_of(stored, seed)
+    assert story.seen and story.outcome == "refused" and story.reason in ("REJECTED", "URL_TOO_LONG")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from weft.derive.read import StoredCrawl
+from weft.derive.why.facts import spec_of
 from weft.derive.why.known import known_story
 from weft.derive.why.story import Story
 from weft.derive.why.unknown import recorded_story, unknown_story
@@ -15,12 +16,17 @@ def story_of(crawl: StoredCrawl, url: str) -> Story:
     text = parse(url)
     if text is None:
         raise SpecError(f"{url!r} is no URL: give it whole, with https:// or http://")
+    name = text
     place = crawl.find(text)
+    if place is None:  # a URL past the bound is known by its beginning
+        spec = spec_of(crawl)
+        name = text[: spec.limits.max_url_b + 1] if spec is not None else text
+        place = crawl.find(name) if name != text else None
     if place is None:
         return unknown_story(crawl, text)
     if place.page is None:
         return recorded_story(crawl, text, place.url)
-    page = crawl.page(text)
+    page = crawl.page(name)
     if page is None:
         raise WeftError(f"{crawl.folder.db} is damaged: {text} has an id and no page (weft check tells more)")
     return known_story(crawl, text, place.page, page)
