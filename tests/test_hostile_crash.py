@@ -695,6 +695,29 @@ def test_an_archive_that_is_gone(site: Site, weft: Weft, harm: str, processes: s
     assert_whole(weft, site, paths)
 
 
+@pytest.mark.parametrize("limit", ["--max-pages", "--max-pages-per-site"])
+@pytest.mark.parametrize("harm", ["removed", "cut"])
+def test_lost_pages_count_once(site: Site, weft: Weft, limit: str, harm: str) -> None:
+    """Promise 1: what is asked again because its record is lost counts once, and no limit stands in its way."""
+    tree(site)
+    assert weft("crawl", site.url, "-o", "out", *QUICK, limit, "10").code == 0
+    before = weft("status", "out", "--json").stdout
+    kept = stored(weft.folder / "out")
+    archive = next((weft.folder / "out" / "warc").glob("*.warc.gz"))
+    content = archive.read_bytes()
+    archive.unlink()
+    if harm == "cut":
+        archive.write_bytes(content[: len(content) // 2])
+    run = weft("resume", "out", "--quiet")
+    assert run.code == 0, run.stderr
+    after = weft("status", "out", "--json").stdout
+    numbers = re.compile(r'"(?:known|completed|pages|links|waiting|refused)":\s*\d+')
+    assert numbers.findall(after) == numbers.findall(before)
+    assert stored(weft.folder / "out") == kept and len(kept) == 10
+    check = weft("check", "out")
+    assert check.code == 0, check.stdout
+
+
 def test_a_folder_that_is_gone(site: Site, weft: Weft) -> None:
     """Issue 3, 10: run from a folder that was removed, it says so in a sentence."""
     site.page("/")

@@ -37,6 +37,7 @@ from weft.seeds import Seed
 from weft.spec import CrawlSpec
 from weft.store.cdxj import CdxRow, write_cdxj
 from weft.store.copies import StoredCopies
+from weft.store.losses import note_losses
 from weft.store.schema import MIGRATIONS
 from weft.store.sql import SqlStore
 from weft.store.warc import recover
@@ -294,28 +295,18 @@ def _leave_fatal_page_alone(parts: Parts, fatal: str | None) -> None:
 
 def _recover_archive(parts: Parts) -> None:
     """Cuts WARC files back to what is committed. Where bytes are gone (a power cut), their pages are asked again."""
-    database = parts.database
-    committed = dict(database.connection.execute("SELECT file, committed_b FROM warc").fetchall())
-    for file in recover(parts.folder.warc, committed):
+    damaged = recover(parts.folder.warc, _committed(parts.database))
+    for file in damaged:
         path = parts.folder.warc / file
-        size = path.stat().st_size if path.exists() else 0
-        with database.transaction() as connection:
-            lost = (
-                "SELECT v.id FROM visit v JOIN warc w ON w.id = v.warc"
-                " WHERE w.file = ? AND v.warc_offset + v.warc_length > ?"
-            )
-            connection.execute(
-                f"UPDATE page SET state = 'W', visit = NULL WHERE state IN ('C', 'E') AND visit IN ({lost})",
-                (file, size),
-            )
-            connection.execute(
-                f"UPDATE visit SET warc = NULL, digest = NULL, hash = NULL WHERE id IN ({lost})", (file, size)
-            )
-            if path.exists():
-                connection.execute("UPDATE warc SET committed_b = ?, closed = 1 WHERE file = ?", (size, file))
-            else:
-                connection.execute("DELETE FROM warc WHERE file = ?", (file,))
+        with parts.database.transaction() as connection:
+            note_losses(connection, parts.store.totals, file, path.stat().st_size if path.is_file() else 0)
             parts.frontier.recount_states()
+    if damaged:  # what is left of them may end in half a record
+        recover(parts.folder.warc, _committed(parts.database))
+
+
+def _committed(database: Database) -> dict[str, int]:
+    return dict(database.connection.execute("SELECT file, committed_b FROM warc").fetchall())
 
 
 @asynccontextmanager

@@ -23,6 +23,7 @@ from weft.frontier.runs import ids_of, look_up
 from weft.human import counted
 from weft.records import LinkKind, Purpose
 from weft.store.cdxj import REVISIT_MIME, UNKNOWN_MIME, CdxRow, cdxj_line
+from weft.store.losses import LOST_RECORD
 from weft.store.warc import Record, payload_digest, read_record
 
 Progress = Callable[[str, int, int], None]
@@ -211,13 +212,13 @@ class _Check:
         gaps = self._ids_with_gaps(newest) if newest != self._report.urls else None
         total, links = self._count("SELECT count(*) FROM link_pack"), 0
         decode, kinds = msgspec.json.Decoder(list[PackedLink]).decode, {kind.value for kind in LinkKind}
-        for visit, pack, out_links in self._rows("links", _PACKS, total):
+        for visit, pack, out_links, detail in self._rows("links", _PACKS, total):
             try:
                 found = decode(str(pack))
             except (msgspec.DecodeError, UnicodeError) as error:
                 self._problem("LINKS_UNREADABLE", f"the links of visit {visit}: {error}")
                 continue
-            links += len(found)
+            links += len(found) if detail != LOST_RECORD else 0
             wrong = [
                 link for link in found if not 0 < link.target <= newest or (gaps is not None and not gaps[link.target])
             ]
@@ -255,7 +256,7 @@ class _Check:
         counted |= {
             "known": self._report.pages,
             "hosts": self._count("SELECT count(*) FROM site"),
-            "pages": self._count("SELECT count(*) FROM visit WHERE purpose = 0 AND status BETWEEN 200 AND 299"),
+            "pages": self._count(_STORED_PAGES),
             "links": links,
             "bytes": self._count("SELECT sum(size_wire) FROM visit"),
             "bugs": self._count("SELECT count(*) FROM bug"),
@@ -426,8 +427,12 @@ _PAGE_TWICE = """
 SELECT coalesce(p.key, u.text) AS name, count(*) FROM page p JOIN url u ON u.id = p.id
 GROUP BY name HAVING count(*) > 1 LIMIT 1000
 """
+_STORED_PAGES = f"""
+SELECT count(*) FROM visit
+WHERE purpose = 0 AND status BETWEEN 200 AND 299 AND detail IS NOT '{LOST_RECORD}'
+"""
 _PACKS = """
-SELECT l.visit, l.links, v.out_links FROM link_pack l LEFT JOIN visit v ON v.id = l.visit
+SELECT l.visit, l.links, v.out_links, v.detail FROM link_pack l LEFT JOIN visit v ON v.id = l.visit
 WHERE l.visit > :after ORDER BY l.visit LIMIT :most
 """
 _WITHOUT_PACK = """

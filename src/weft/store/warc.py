@@ -477,7 +477,7 @@ def cut_files(folder: Path, prefix: str, sizes: Mapping[str, int]) -> None:
 def read_record(path: Path, offset: int, length: int | None = None, *, max_b: int = MAX_RECORD_B) -> Record:
     """The record that begins at ``offset``; ``FolderError`` where there is none, or it is damaged or past ``max_b``."""
     try:
-        fd = os.open(path, os.O_RDONLY)
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe in its place keeps nobody waiting
     except OSError as error:
         raise FolderError(f"cannot read {path}: {error.strerror}") from error
     try:
