@@ -718,6 +718,21 @@ def test_lost_pages_count_once(site: Site, weft: Weft, limit: str, harm: str) ->
     assert check.code == 0, check.stdout
 
 
+def test_copies_of_a_lost_body(site: Site, weft: Weft) -> None:
+    """Promise 1: pages whose bodies were stored with another page are asked again, when that one's record is lost."""
+    site.page("/", ["/a", "/b", "/c"])
+    for path in ("/a", "/b", "/c"):
+        site.page(path, title="one body for all")
+    for limit in ("2", "3", "none"):  # each run has a file of its own
+        assert weft("crawl", site.url, "-o", "out", *QUICK, "--per-host", "1", "--max-pages", limit).code == 0
+    first = min((weft.folder / "out" / "warc").glob("*.warc.gz"))
+    first.unlink()
+    assert weft("resume", "out", "--quiet").code == 0
+    assert_whole(weft, site, {"/", "/a", "/b", "/c"})
+    bodies = {weft("show", "out", site.at(path), "--body").stdout for path in ("/a", "/b", "/c")}
+    assert len(bodies) == 1 and "one body for all" in bodies.pop()
+
+
 def test_a_folder_that_is_gone(site: Site, weft: Weft) -> None:
     """Issue 3, 10: run from a folder that was removed, it says so in a sentence."""
     site.page("/")

@@ -108,6 +108,7 @@ def find_body(connection: sqlite3.Connection, body_hash: int, digest: str) -> St
     """A committed answer with this payload, or None."""
     row = connection.execute(
         "SELECT u.text, v.started_ms, v.digest FROM visit v JOIN url u ON u.id = v.url"
-        " WHERE v.hash = ? AND v.digest = ? AND v.warc IS NOT NULL ORDER BY v.id LIMIT 1", (body_hash, digest)
+        " WHERE v.hash = ? AND v.digest = ? AND v.warc IS NOT NULL AND v.revisit = 0 ORDER BY v.id LIMIT 1",
+        (body_hash, digest),
     ).fetchone()  # fmt: skip
     return StoredBody(*row) if row is not None else None
