@@ -192,6 +192,15 @@ def test_the_users_file_speaks_for_its_domains() -> None:
     assert jar.dump() == []
 
 
+@pytest.mark.parametrize("suffix", ["co.uk", "github.io", "test"])
+def test_the_users_file_speaks_for_no_public_suffix(suffix: str) -> None:
+    """RFC 6265bis 5.7: the hosts below it belong to strangers; a host of that very name is one's own."""
+    jar = CookieJar()
+    jar.load_file(f".{suffix}\tTRUE\t/\tFALSE\t0\tticket\t1\n")
+    assert jar.header_for(f"http://a.{suffix}/", NOW) is None
+    assert jar.header_for(f"http://{suffix}/", NOW) == "ticket=1"
+
+
 def test_a_site_may_change_and_take_back_a_cookie_of_the_file() -> None:
     jar = CookieJar()
     jar.load_file(NETSCAPE)

@@ -2,7 +2,8 @@
 
 Narrower than a browser on purpose: a cookie goes back to the scheme, host and port it came from and nowhere else. A
 ``Domain`` attribute that names a parent is narrowed to the host, one that names a stranger makes the cookie refused.
-Only the user's own cookie file may speak for the hosts below a domain. The grammar is that of RFC 6265bis.
+Only the user's own cookie file may speak for the hosts below a domain, if it is no public suffix. The grammar is that
+of RFC 6265bis.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import NamedTuple, Protocol
 
 from weft.errors import SpecError
 from weft.lazy import regex
-from weft.url import host_of, origin_of, path_of
+from weft.url import host_of, is_public_suffix, origin_of, path_of
 
 MAX_COOKIES_PER_ORIGIN = 50
 MAX_COOKIE_B = 4_096
@@ -256,9 +257,10 @@ def _netscape_line(line: str, place: str) -> _FileCookie:
     if _CONTROLS.search(name + value) or ";" in name + value or "=" in name or len(name) + len(value) > MAX_COOKIE_B:
         raise SpecError(f"{place}: the name or the value of the cookie cannot be sent")
     wire_name, wire_value = (text.encode().decode("latin-1") for text in (name, value))
+    domain = domain.removeprefix(".")
     return _FileCookie(
-        domain=domain.removeprefix("."),
-        below=below.upper() == "TRUE",
+        domain=domain,
+        below=below.upper() == "TRUE" and not is_public_suffix(domain),  # nobody's: strangers live below co.uk
         path=path,
         secure=secure.upper() == "TRUE",
         expires_s=expires_s if expires_s > 0 else None,  # also where it is nan
