@@ -222,3 +222,5 @@ def test_robots_of_no_url() -> None:
     run = call("robots", "ftp://example.org/")
     assert run.code == 2
     assert "only http and https" in run.stderr
+    secret = call("robots", "http://joe:s3cret@example.org/")
+    assert secret.code == 2 and "give them with --auth" in secret.stderr and "s3cret" not in secret.stderr

@@ -98,7 +98,7 @@ def _seed_of_argument(text: str, position: int) -> Seed:
         _refuse_missing_file(text)
         return seed_of(text, "", position)
     except ValueError as error:
-        raise SpecError(f"the seed {_shown(text)} {error}") from None
+        raise SpecError(f"the seed {quoted(text)} {error}") from None
 
 
 def _refuse_missing_file(text: str) -> None:
@@ -189,7 +189,7 @@ def _seeds_of_lines(path: Path, lines: Iterator[tuple[int, str]], warn: Callable
         except ValueError as error:
             bad += 1
             if bad <= SHOWN_WARNINGS:
-                warn(f"{path}:{number}: {_shown(text)} {error}; left out")
+                warn(f"{path}:{number}: {quoted(text)} {error}; left out")
     if bad > SHOWN_WARNINGS:
         warn(f"{path}: {bad} lines in all are neither URLs nor hosts and were left out")
     if not seeds:
@@ -228,8 +228,9 @@ def _utf16_lines(path: Path, stream: BinaryIO) -> Iterator[tuple[int, str]]:
         ) from None
 
 
-def _shown(text: str) -> str:
-    if _names_scheme(text) and "@" in text:  # a password may be in it
+def quoted(text: str) -> str:
+    """What somebody gave as a seed, for a message: not too long, and without a password that may be in it."""
+    if _names_scheme(text) and "@" in text:
         text = re.sub(r"[/\\]+[^/\\]*@", "//...@", text)
-    quoted = repr(text)
-    return quoted if len(quoted) <= 100 else f"{quoted[:97]}..."
+    whole = repr(text)
+    return whole if len(whole) <= 100 else f"{whole[:97]}..."

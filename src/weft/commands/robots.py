@@ -21,7 +21,7 @@ from weft.location import location_of
 from weft.options import crawl_order
 from weft.records import Failure, Fetched, Lease, Purpose
 from weft.safe import shown
-from weft.seeds import Seed, seed_of
+from weft.seeds import Seed, quoted, seed_of
 from weft.spec import CrawlSpec
 from weft.url import host_of, origin_of, path_of, resolve, site_of
 
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         seed = seed_of(args.url)
     except ValueError as error:
-        raise SpecError(f"{args.url!r} {error}") from None
+        raise SpecError(f"{quoted(args.url)} {error}") from None
     spec = crawl_order([seed.url], options_given(args), warn=warn).spec
     report = asyncio.run(_report(spec, seed))
     if args.json:
