@@ -9,7 +9,7 @@ import pytest
 from conftest import Weft
 from hostile import Crawled, crawl, judge_kind, kinds_of
 from hostile_b import ALL_TEST_HOSTS, host_of_kind, requests_of
-from web import MISBEHAVIOURS, Request, Response, Site
+from web import MISBEHAVIOURS, Line, Request, Response, Site
 
 FAST = (*ALL_TEST_HOSTS, "--delay", "0", "--per-host", "8", "--max-crawl-delay", "0.5")
 PLAIN = "text/plain"
@@ -329,6 +329,32 @@ def test_sitemap_of_a_closed_host(site: Site, tmp_path: Path) -> None:
     assert site.asked("/map.xml", "broken.a.test") == 0
     assert site.asked("/map.xml", "denies.a.test") == 0
     assert site.asked("/map.xml", "open.a.test") == 1
+
+
+def test_small_pages_are_no_small_rules(site: Site, tmp_path: Path) -> None:
+    """Promise 3: 500 KiB of robots.txt are read, also by somebody who wants no more than the first bytes of pages."""
+    site.robots(b"User-agent: *\n" + b"# a licence\n" * 1_000 + b"Disallow: /no\n")
+    site.page("/", ["/no", "/yes"])
+    site.page("/no")
+    site.page("/yes")
+    crawled = crawl(tmp_path, [site.at("/")], "--delay", "0", "--sitemaps", "no", "--max-size", "1K")
+    assert crawled.code == 0
+    assert site.paths() == ["/robots.txt", "/", "/yes"]
+
+
+def test_a_slow_file_without_end_is_read_as_far_as_it_counts(site: Site, tmp_path: Path) -> None:
+    """Promise 3: what comes after the first 500 KiB is not waited for."""
+
+    async def pour(line: Line, _request: Request) -> bool:
+        await line.send(b"HTTP/1.1 200 OK\r\n\r\nUser-agent: *\nDisallow: /no\n")
+        return await line.pour(b"# again and again\n" * 5_000, pause_s=0.1)
+
+    site.behave("/robots.txt", pour)
+    site.page("/", ["/no", "/yes"])
+    site.page("/yes")
+    crawled = crawl(tmp_path, [site.at("/")], "--delay", "0", "--sitemaps", "no", "--timeout", "6s")
+    assert crawled.code == 0
+    assert site.paths() == ["/robots.txt", "/", "/yes"]
 
 
 def test_own_agent(site: Site, tmp_path: Path) -> None:

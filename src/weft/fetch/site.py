@@ -9,7 +9,7 @@ from collections.abc import Callable
 import msgspec
 
 from weft.errors import POLICIES, Cause
-from weft.fetch.robots import Meaning, Robots, RuleSet, meaning_of_status, product_token
+from weft.fetch.robots import MAX_BODY_B, Meaning, Robots, RuleSet, meaning_of_status, product_token
 from weft.location import location_of
 from weft.ports import Ask, Clock, Hold, Pass, Refuse
 from weft.records import Failure, Fetched, Lease, Purpose
@@ -19,7 +19,6 @@ from weft.url import origin_of, path_of, resolve
 FRESH_MS = 24 * 3600 * 1000  # RFC 9309 section 2.4
 FAILED_FRESH_MS = 10 * 60 * 1000  # unreachable: asked again later
 REDIRECTS_MAX = 5  # RFC 9309 section 2.3.1.2
-KEPT_B = 500 * 1024  # section 2.5
 CACHE_ORIGINS = 20_000
 AGENT = "weft"
 TOO_MANY_REQUESTS = 429  # means rest first; only a site that insists has no robots.txt to show
@@ -173,7 +172,7 @@ class SiteRules:
                     return self._unreachable(lease, Cause.ROBOTS_UNAVAILABLE, status)
                 match meaning_of_status(status):
                     case Meaning.PARSE:
-                        return self._learn(lease, status, answer.body[:KEPT_B], answer.body[:KEPT_B])
+                        return self._learn(lease, status, answer.body[:MAX_BODY_B], answer.body[:MAX_BODY_B])
                     case Meaning.ALLOW_ALL:
                         return self._learn(lease, status, None, b"")
                     case Meaning.UNREACHABLE:
