@@ -357,13 +357,15 @@ def test_a_slow_file_without_end_is_read_as_far_as_it_counts(site: Site, tmp_pat
     assert site.paths() == ["/robots.txt", "/", "/yes"]
 
 
-def test_own_agent(site: Site, tmp_path: Path) -> None:
-    """R7: a group for the product token that is sent binds, and so does one for weft."""
+def test_own_agent(site: Site, tmp_path: Path, weft: Weft) -> None:
+    """R7, E17: a group for the product token that is sent binds, and so does one for weft; so do directives."""
     site.robots(
         "User-agent: acmebot\nDisallow: /acme\n\nUser-agent: weft\nDisallow: /weft\n\nUser-agent: *\nDisallow: /all\n",
         host="a.test",
     )
-    site.page("/", ["/acme", "/weft", "/all", "/yes"], host="a.test")
+    site.page("/", ["/acme", "/weft", "/all", "/yes", "/meta", "/header"], host="a.test")
+    site.page("/meta", ["/leaf"], head='<meta name="acmebot" content="nofollow">', host="a.test")
+    site.page("/header", ["/leaf"], headers={"X-Robots-Tag": "AcmeBot: nofollow"}, host="a.test")
     for path in ("/acme", "/weft", "/all", "/yes"):
         site.page(path, host="a.test")
     crawled = crawl(
@@ -372,6 +374,12 @@ def test_own_agent(site: Site, tmp_path: Path) -> None:
     assert crawled.code == 0
     assert {request.header("user-agent") for request in site.requests} == {"AcmeBot/2.0 (+https://acme.example/bot)"}
     assert site.asked("/acme") == 0 and site.asked("/weft") == 0 and site.asked("/yes") == 1
+    assert site.asked("/header") == 1 and site.asked("/meta") == 1 and site.asked("/leaf") == 0
+    assert (
+        "forbids it, line 2: Disallow: /acme" in weft("why", str(tmp_path / "crawl"), site.at("/acme", "a.test")).stdout
+    )
+    told = weft("robots", site.at("/acme", "a.test"), *ALL_TEST_HOSTS, "--user-agent", "AcmeBot/2.0", "--json")
+    assert '"allowed":false' in told.stdout.replace(" ", ""), told.stdout
 
 
 def test_ignored_loudly(site: Site, weft: Weft) -> None:
