@@ -42,8 +42,8 @@ class Site:
 
     __slots__ = (
         "ahead", "cursor", "delay_s", "errands", "failures", "first_ms", "good_answers", "head", "heads", "host", "id",
-        "ip", "is_through", "name", "next_at", "pace_s", "pages", "parallel", "parked", "placed", "resolving",
-        "robots_pending", "running", "slow_answers", "turns",
+        "ip", "is_through", "name", "next_at", "owes_page", "pace_s", "pages", "parallel", "parked", "placed",
+        "resolving", "robots_pending", "running", "slow_answers", "turns",
     )  # fmt: skip
 
     def __init__(self, site_id: int, name: str, host: str, delay_s: float, parallel: int) -> None:
@@ -60,6 +60,7 @@ class Site:
         self.heads: dict[int, Waiting] = {}
         self.cursor: HeadKey = END
         self.errands: deque[Lease] = deque()
+        self.owes_page = True  # the next turn is that of a page, if one waits, and not that of a sitemap
         self.robots_pending = False
         self.resolving = False
         self.ip = ""
