@@ -17,7 +17,7 @@ _LANGUAGE = regex(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8}){0,7}")
 _LINK_VALUE = regex(r"<([^>]*)>((?:[ \t]*;(?:[^,;\"]++|\"(?:[^\"\\]|\\.)*+(?:\"|$))*+)*+)")
 _LINK_PARAMETER = regex(r";[ \t]*([^=;,\s]+)[ \t]*(?:=[ \t]*(?:\"((?:[^\"\\]|\\.)*)\"|([^;,\"\s]*)))?")
 _INNER_SPACE = regex(r"\s")  # no agent has one: "01 Jan 2020 15:00" is the rest of a date
-_SIZES = regex(r"\bmax-[a-z-]+\s*:\s*[^\s,;]*")  # the "none" of "max-image-preview: none" speaks of pictures only
+_SIZES = regex(r"\bmax-[a-z-]{1,20}\s*:\s*[^\s,;]*")  # the "none" of "max-image-preview: none" speaks of pictures only
 _BETWEEN_WORDS = regex(r"[\s,;]+")
 _VALUED_DIRECTIVES = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
 
