@@ -413,6 +413,18 @@ def test_long_waits_end_the_run(site: Site, tmp_path: Path, weft: Weft) -> None:
     assert [request.path for request in site.requests[asked:]] == []
 
 
+def test_pages_that_are_always_busy_keep_no_others_waiting(site: Site, tmp_path: Path) -> None:
+    """Promise 4: what is tried again comes after what never was, or two bad pages would end the run before the good."""
+    site.page("/", ["/busy/0", "/busy/1", "/a", "/b"])
+    site.page("/a")
+    site.page("/b")
+    site.serve("/busy/*", lambda _request: Response(b"", 503))
+    crawled = crawl(tmp_path, [site.url], "--delay", "0", "--max-wait", "3", "--sitemaps", "no")
+    assert crawled.code == 3 and crawled.status.stop_reason == "waiting"
+    assert site.paths()[1:7] == ["/", "/busy/0", "/busy/1", "/a", "/b", "/busy/0"], site.paths()
+    assert crawled.status.pages == 3
+
+
 def test_resume_keeps_the_distance(site: Site, tmp_path: Path, weft: Weft) -> None:
     """Promise 2: after a stop or a kill no site is asked before its delay has passed, nor robots.txt anew."""
     site.robots("User-agent: *\nCrawl-delay: 1\n")
