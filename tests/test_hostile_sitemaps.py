@@ -346,10 +346,11 @@ def test_pages_do_not_wait_for_sitemaps(site: Site, tmp_path: Path) -> None:
     site.page("/", ["/linked"])
     site.page("/linked", ["/further"])
     site.page("/further")
-    crawled = crawl(tmp_path, [site.at("/")], "--delay", "0", "--timeout", "1s", "--retries", "1")
+    crawled = crawl(tmp_path, [site.at("/")], "--delay", "0.1", "--timeout", "1s", "--retries", "1")
     assert crawled.code == 0 and crawled.status.pages == 23
     paths = site.paths()
-    assert paths[:4] == ["/robots.txt", "/", "/hang.xml", "/linked"] and paths.index("/further") < 8, paths
+    assert paths[:4] == ["/robots.txt", "/", "/hang.xml", "/linked"], paths
+    assert paths.index("/further") < paths.index("/15.xml"), paths
     assert paths.count("/hang.xml") == 2 and len(paths) == 46
 
 
