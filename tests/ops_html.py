@@ -114,7 +114,7 @@ def op_robots_meta(given: Input) -> object:
 def op_x_robots_tag(given: Input) -> object:
     """In the suite behind this op ``none`` of the header forbids copies too; that of a meta element does not."""
     values = _list(given["x_robots_tag"])
-    directives = x_robots_directives(values, "weft")
+    directives = x_robots_directives(values, ("weft",))
     words = {word.strip().lower() for value in values for word in value.split(",")}
     return (directives | Directives(nocache=directives.noindex and "none" in words))._asdict()
 

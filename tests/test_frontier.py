@@ -14,7 +14,7 @@ from weft.db import Database, open_writer
 from weft.errors import Reason
 from weft.frontier.leases import AddressOf
 from weft.frontier.memory import MemoryFrontier
-from weft.frontier.polite import Schedule, Site
+from weft.frontier.polite import AGAIN, Schedule, Site, Waiting
 from weft.frontier.settling import Settled
 from weft.frontier.sql import SqlFrontier
 from weft.ports import Clock, Parent, Pass
@@ -240,6 +240,18 @@ class FrontierMachine(RuleBasedStateMachine):
 
 FrontierMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40)
 TestFrontier = FrontierMachine.TestCase
+
+
+def test_an_overgrown_head_keeps_what_is_tried_again() -> None:
+    """What is tried again comes last in the head, and is not in the queue on disk: it must not be left to that."""
+    site = Site(1, "a.test", "a.test", 0.0, 1)
+    site.cursor = (5, 5)
+    for page in range(1, 11):
+        site.push(Waiting(page, 2 + AGAIN if page == 1 else 3, "http://a.test/", 2, 0, 0, int(page == 1)))
+    site.trim(4)
+    assert site.cursor == (3, 5)
+    taken = [entry.page for entry in iter(site.pop, None)]
+    assert taken == [2, 3, 4, 5, 1]
 
 
 def test_the_delay_of_an_address_counts_from_when_its_server_has_read() -> None:

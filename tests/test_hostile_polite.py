@@ -17,6 +17,8 @@ from hostile import Crawled, crawl
 from hostile_b import ALL_TEST_HOSTS, requests_of
 from web import Request, Response, Site, html_page
 
+from weft.conclude import retry_after_s
+
 HALF_S = 0.5
 EARLY_S = 0.02  # a gap between the crawler's clock and the server's
 
@@ -192,9 +194,9 @@ def test_crawl_delay(by_default: tuple[Site, Crawled], host: str, delay_s: float
         ("date.test", "/busy", 1.9),
         ("nonsense.test", "/busy", 1.0),
         ("negative.test", "/busy", 1.0),
-        ("past.test", "/busy", 0.5),
-        ("zero.test", "/busy", 0.5),
-        ("float.test", "/busy", 1.0),
+        ("past.test", "/busy", 1.0),
+        ("zero.test", "/busy", 1.0),
+        ("float.test", "/busy", 1.5),
         ("robots-busy.test", "/robots.txt", 2.0),
         ("map-busy.test", "/sitemap.xml", 2.0),
     ],
@@ -208,6 +210,43 @@ def test_whole_host_rests(by_default: tuple[Site, Crawled], host: str, path: str
     if path == "/busy":
         page = crawled.page(site.at(path, host))
         assert (page.status, page.attempts) == (200, 2), page
+
+
+NOW_S = 1_700_000_000  # Tue, 14 Nov 2023 22:13:20 GMT
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("7", 7.0),
+        (" 0000000000000007 ", 7.0),
+        ("2.5", 2.5),
+        ("9" * 5_000, 86_400.0),
+        ("Tue, 14 Nov 2023 22:13:27 GMT", 7.0),
+        ("Tuesday, 14-Nov-23 22:13:27 GMT", 7.0),
+        ("Tue Nov 14 22:13:27 2023", 7.0),
+        ("Tue, 14 Nov 2023 17:13:27 -0500", 7.0),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", 86_400.0),
+        ("Mon, 13 Nov 2023 22:13:27 GMT", 7.0),  # the server's clock is a day behind
+        ("Mon, 13 Nov 2023 22:13:20 GMT", None),
+        ("0", None),
+        ("-7", None),
+        ("inf", None),
+        ("\u0667", None),
+        ("soon", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_what_retry_after_asks_for(value: str | None, seconds: float | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Promise 4: in all forms of RFC 9110, wherever we are; what asks for no time is no excuse not to back off."""
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        assert retry_after_s(value, NOW_S * 1_000, "Mon, 13 Nov 2023 22:13:20 GMT") == seconds
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 @pytest.mark.parametrize("host", ["silent.test", "silent503.test"])
@@ -372,6 +411,18 @@ def test_long_waits_end_the_run(site: Site, tmp_path: Path, weft: Weft) -> None:
     asked = len(site.requests)
     assert weft("resume", "out", "--max-wait", "1").code == 3  # still resting: nobody is asked
     assert [request.path for request in site.requests[asked:]] == []
+
+
+def test_pages_that_are_always_busy_keep_no_others_waiting(site: Site, tmp_path: Path) -> None:
+    """Promise 4: what is tried again comes after what never was, or two bad pages would end the run before the good."""
+    site.page("/", ["/busy/0", "/busy/1", "/a", "/b"])
+    site.page("/a")
+    site.page("/b")
+    site.serve("/busy/*", lambda _request: Response(b"", 503))
+    crawled = crawl(tmp_path, [site.url], "--delay", "0", "--max-wait", "3", "--sitemaps", "no")
+    assert crawled.code == 3 and crawled.status.stop_reason == "waiting"
+    assert site.paths()[1:7] == ["/", "/busy/0", "/busy/1", "/a", "/b", "/busy/0"], site.paths()
+    assert crawled.status.pages == 3
 
 
 def test_resume_keeps_the_distance(site: Site, tmp_path: Path, weft: Weft) -> None:

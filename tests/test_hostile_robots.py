@@ -9,7 +9,7 @@ import pytest
 from conftest import Weft
 from hostile import Crawled, crawl, judge_kind, kinds_of
 from hostile_b import ALL_TEST_HOSTS, host_of_kind, requests_of
-from web import MISBEHAVIOURS, Request, Response, Site
+from web import MISBEHAVIOURS, Line, Request, Response, Site
 
 FAST = (*ALL_TEST_HOSTS, "--delay", "0", "--per-host", "8", "--max-crawl-delay", "0.5")
 PLAIN = "text/plain"
@@ -331,13 +331,41 @@ def test_sitemap_of_a_closed_host(site: Site, tmp_path: Path) -> None:
     assert site.asked("/map.xml", "open.a.test") == 1
 
 
-def test_own_agent(site: Site, tmp_path: Path) -> None:
-    """R7: a group for the product token that is sent binds, and so does one for weft."""
+def test_small_pages_are_no_small_rules(site: Site, tmp_path: Path) -> None:
+    """Promise 3: 500 KiB of robots.txt are read, also by somebody who wants no more than the first bytes of pages."""
+    site.robots(b"User-agent: *\n" + b"# a licence\n" * 1_000 + b"Disallow: /no\n")
+    site.page("/", ["/no", "/yes"])
+    site.page("/no")
+    site.page("/yes")
+    crawled = crawl(tmp_path, [site.at("/")], "--delay", "0", "--sitemaps", "no", "--max-size", "1K")
+    assert crawled.code == 0
+    assert site.paths() == ["/robots.txt", "/", "/yes"]
+
+
+def test_a_slow_file_without_end_is_read_as_far_as_it_counts(site: Site, tmp_path: Path) -> None:
+    """Promise 3: what comes after the first 500 KiB is not waited for."""
+
+    async def pour(line: Line, _request: Request) -> bool:
+        await line.send(b"HTTP/1.1 200 OK\r\n\r\nUser-agent: *\nDisallow: /no\n")
+        return await line.pour(b"# again and again\n" * 5_000, pause_s=0.1)
+
+    site.behave("/robots.txt", pour)
+    site.page("/", ["/no", "/yes"])
+    site.page("/yes")
+    crawled = crawl(tmp_path, [site.at("/")], "--delay", "0", "--sitemaps", "no", "--timeout", "6s")
+    assert crawled.code == 0
+    assert site.paths() == ["/robots.txt", "/", "/yes"]
+
+
+def test_own_agent(site: Site, tmp_path: Path, weft: Weft) -> None:
+    """R7, E17: a group for the product token that is sent binds, and so does one for weft; so do directives."""
     site.robots(
         "User-agent: acmebot\nDisallow: /acme\n\nUser-agent: weft\nDisallow: /weft\n\nUser-agent: *\nDisallow: /all\n",
         host="a.test",
     )
-    site.page("/", ["/acme", "/weft", "/all", "/yes"], host="a.test")
+    site.page("/", ["/acme", "/weft", "/all", "/yes", "/meta", "/header"], host="a.test")
+    site.page("/meta", ["/leaf"], head='<meta name="acmebot" content="nofollow">', host="a.test")
+    site.page("/header", ["/leaf"], headers={"X-Robots-Tag": "AcmeBot: nofollow"}, host="a.test")
     for path in ("/acme", "/weft", "/all", "/yes"):
         site.page(path, host="a.test")
     crawled = crawl(
@@ -346,6 +374,12 @@ def test_own_agent(site: Site, tmp_path: Path) -> None:
     assert crawled.code == 0
     assert {request.header("user-agent") for request in site.requests} == {"AcmeBot/2.0 (+https://acme.example/bot)"}
     assert site.asked("/acme") == 0 and site.asked("/weft") == 0 and site.asked("/yes") == 1
+    assert site.asked("/header") == 1 and site.asked("/meta") == 1 and site.asked("/leaf") == 0
+    assert (
+        "forbids it, line 2: Disallow: /acme" in weft("why", str(tmp_path / "crawl"), site.at("/acme", "a.test")).stdout
+    )
+    told = weft("robots", site.at("/acme", "a.test"), *ALL_TEST_HOSTS, "--user-agent", "AcmeBot/2.0", "--json")
+    assert '"allowed":false' in told.stdout.replace(" ", ""), told.stdout
 
 
 def test_ignored_loudly(site: Site, weft: Weft) -> None:

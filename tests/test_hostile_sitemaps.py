@@ -336,6 +336,24 @@ def test_nothing_else_was_asked(maps: Maps) -> None:
     assert maps.crawled.peak_b < 500 << 20, maps.crawled.peak_b
 
 
+def test_pages_do_not_wait_for_sitemaps(site: Site, tmp_path: Path) -> None:
+    """Issue 3, 4 and 10: a site with many sitemaps, or with some that hang, shows its pages all the same."""
+    site.robots("".join(f"Sitemap: /{name}\n" for name in ("hang.xml", *(f"{n}.xml" for n in range(20)))))
+    site.behave("/hang.xml", _hang)
+    for number in range(20):
+        site.file(f"/{number}.xml", urlset(site.at(f"/leaf/{number}")), XML)
+        site.page(f"/leaf/{number}")
+    site.page("/", ["/linked"])
+    site.page("/linked", ["/further"])
+    site.page("/further")
+    crawled = crawl(tmp_path, [site.at("/")], "--delay", "0.1", "--timeout", "1s", "--retries", "1")
+    assert crawled.code == 0 and crawled.status.pages == 23
+    paths = site.paths()
+    assert paths[:4] == ["/robots.txt", "/", "/hang.xml", "/linked"], paths
+    assert paths.index("/further") < paths.index("/15.xml"), paths
+    assert paths.count("/hang.xml") == 2 and len(paths) == 46
+
+
 @pytest.mark.parametrize(
     ("choice", "asked"), [("no", {"/robots.txt", "/", "/linked"}), ("only", {"/robots.txt", "/", "/map.xml", "/leaf"})]
 )

@@ -248,6 +248,9 @@ def test_facts() -> None:
         ("<META NAME=ROBOTS CONTENT='NoIndex, NOFOLLOW'>", True, True),
         ("<meta name=robots content=none>", True, True),
         ("<meta name=robots content='noindex nofollow'>", True, True),
+        ("<meta name=robots content='noarchive, noindex nofollow'>", True, True),
+        ("<meta name=robots content='max-image-preview: none'>", False, False),
+        ("<meta name=robots content='max-image-preview : none; nofollow'>", False, True),
         ("<meta name=robots content='all, index, follow'>", False, False),
         ("<meta name=robots content=follow><meta name=robots content=nofollow>", False, True),
         ("<meta name=WEFT content=nofollow>", False, True),
@@ -277,12 +280,14 @@ def test_robots_meta(markup: str, noindex: bool, nofollow: bool) -> None:
         (["unavailable_after: 25 Jun 2010 15:00:00 PST, noindex"], (True, False)),
         (["unavailable_after: Wednesday, 01 Jan 20 15:00:00 GMT, nofollow"], (False, True)),
         (["max-snippet:-1, nofollow"], (False, True)),
+        (["max-image-preview: none"], (False, False)),
+        (["max-snippet: -1, weft: max-image-preview: none, nofollow"], (False, True)),
         (["", ",,:,"], (False, False)),
     ],
 )
 def test_x_robots_tag(values: list[str], expected: tuple[bool, bool]) -> None:
     """E17: also on what is no HTML."""
-    assert x_robots_directives(values, "weft")[:2] == expected
+    assert x_robots_directives(values, ("weft",))[:2] == expected
     found = parse_page(b"%PDF-1.4", URL, "application/pdf", values)
     assert (found.type, found.noindex, found.nofollow, found.encoding) == ("application/pdf", *expected, None)
 

@@ -196,6 +196,7 @@ class TestBadFiles:
             "<br /><b>Warning</b>: x in y.php<br /><?xml version='1.0'?><urlset><url><loc>http://a.example/1</loc></url></urlset>",
             "<urlset><url><loc><![CDATA[http://a.example/1]]></loc></url></urlset>",
             "<urlset><url><loc>http://a.exa<!-- <loc> -->mple/1</loc></url></urlset>",
+            "<urlset><url><loc><?php echo 1; ?>http://a.exa<?x?>mple/1</loc></url></urlset>",
             "<urlset><url><loc>http://a.example/1</loc></url>",
             "<urlset><url><loc>http://a.example/1</loc>",
             "<urlset><url><loc>http://a.example/1<lastmod>2020</lastmod></url></urlset>",
@@ -361,6 +362,8 @@ class TestAttacks:
         ("9999-12-31T23:59:59-01:00", None),
         ("soon", None),
         ("1997-07-16T25:00Z", None),
+        ("1997-07-16T19:20+99:00", None),
+        ("1997-07-16T19:20-01:60", None),
         ("9" * 5000, None),
     ],
 )

@@ -12,8 +12,9 @@ from collections.abc import Callable
 import msgspec
 import xxhash
 
-from weft.dates import iso_of_http_date
+from weft.dates import iso_of_http_date, moment_of_http_date
 from weft.errors import POLICIES, Cause
+from weft.lazy import regex
 from weft.location import REDIRECTS as REDIRECTS  # part of this module, too
 from weft.location import location_of
 from weft.records import Failure, Fetched, Lease, LinkKind, Links, Parsed, Purpose, Visit
@@ -23,7 +24,10 @@ SLOW_DOWN = frozenset({429, 503})
 PASSING_STATUSES = frozenset({408, 429, 502, 503, 504})
 SLOW_FIRST_S = 1.0
 SLOW_MAX_S = 300.0
+REST_ASKED_MAX_S = 86_400.0
 SAME_URL_REDIRECTS = 3
+
+_SECONDS = regex(r"[0-9]+(?:\.[0-9]+)?")
 
 Header = Callable[[str], str | None]  # the first value of a header, by its name in lower case
 ParsePage = Callable[[Fetched, str, Header], Parsed]
@@ -117,7 +121,7 @@ def conclude_answer(lease: Lease, answer: Fetched, parse: ParsePage) -> Conclude
     done.stored_2xx = success
     if status in PASSING_STATUSES:
         done.slow = status in SLOW_DOWN
-        done.asked_s = retry_after_s(header("retry-after"), answer.started_ms)
+        done.asked_s = retry_after_s(header("retry-after"), answer.started_ms, header("date"))
     return done
 
 
@@ -170,17 +174,19 @@ def back_off(done: Concluded, limits: Limits, slow_answers: int) -> None:
         done.retry_s = max(done.asked_s or 0.0, done.rest_s, first_s)
 
 
-def retry_after_s(value: str | None, now_ms: int) -> float | None:
-    """Seconds asked for by a Retry-After header; None where it is missing or nonsense."""
-    if not value:
-        return None
-    text = value.strip()
-    if text.isascii() and text.isdigit():
-        return min(float(text[:12]), 86_400.0)
-    from email.utils import parsedate_to_datetime  # hardly any answer has one
+def retry_after_s(value: str | None, now_ms: int, date: str | None = None) -> float | None:
+    """Seconds asked for by a Retry-After header; None where it is missing, nonsense, or asks for no time at all.
 
-    try:
-        seconds = parsedate_to_datetime(text).timestamp() - now_ms / 1000
-    except (ValueError, OverflowError, TypeError, IndexError):
-        return None
-    return min(max(seconds, 0.0), 86_400.0)
+    A moment that is over by our clock may still be to come by that of the server (``date``: its Date header).
+    """
+    text = (value or "").strip()
+    if _SECONDS.fullmatch(text):
+        seconds = float(text)
+    else:
+        moment, theirs = moment_of_http_date(text), moment_of_http_date(date)
+        if moment is None:
+            return None
+        seconds = moment.timestamp() - now_ms / 1000
+        if seconds <= 0 and theirs is not None:
+            seconds = (moment - theirs).total_seconds()
+    return min(seconds, REST_ASKED_MAX_S) if seconds > 0 else None

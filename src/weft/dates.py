@@ -12,11 +12,16 @@ _MONTHS = {f" {name} ": number for number, name in enumerate(_MONTH_NAMES, 1)}
 @lru_cache(maxsize=4096)
 def iso_of_http_date(text: str | None) -> str | None:
     """An HTTP date as ISO 8601 UTC with Z; None where it is missing or no date (T8)."""
+    moment = moment_of_http_date(text)
+    return None if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def moment_of_http_date(text: str | None) -> datetime | None:
+    """The instant of an HTTP date, in UTC; None where it is missing or no date."""
     if not text:
         return None
     try:
-        moment = _plain_date(text) or _any_date(text)
-        return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return (_plain_date(text) or _any_date(text)).astimezone(UTC)
     except (ValueError, OverflowError, IndexError, TypeError):
         return None
 

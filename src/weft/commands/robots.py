@@ -14,8 +14,8 @@ from weft.commands.machine import print_json
 from weft.errors import Cause, SpecError
 from weft.fetch.http import Fetcher
 from weft.fetch.resolve import AddressPolicy, Resolver
-from weft.fetch.robots import Meaning, Robots, meaning_of_status
-from weft.fetch.site import AGENT, REDIRECTS_MAX
+from weft.fetch.robots import Meaning, Robots, agents_of, meaning_of_status
+from weft.fetch.site import REDIRECTS_MAX
 from weft.human import counted
 from weft.location import location_of
 from weft.options import crawl_order
@@ -124,7 +124,8 @@ def _judged(spec: CrawlSpec, page: str, url: str, redirects: list[str], answer: 
     failure = answer if isinstance(answer, Failure) else None
     body = answer.body if isinstance(answer, Fetched) and meaning is Meaning.PARSE else b""
     robots = Robots.parse(body)
-    rules = robots.rules_for(AGENT)
+    agents = agents_of(spec.identity.user_agent)
+    rules = robots.rules_for(*agents)
     verdict = rules.check(path_of(page))
     allowed = meaning is not Meaning.UNREACHABLE and verdict.allowed
     if meaning is Meaning.PARSE:
@@ -141,7 +142,7 @@ def _judged(spec: CrawlSpec, page: str, url: str, redirects: list[str], answer: 
         because=because,
         line=verdict.line if allowed or meaning is Meaning.PARSE else None,
         rule=verdict.rule or None if meaning is Meaning.PARSE else None,
-        agent=AGENT,
+        agent=agents[0],
         robots_url=url,
         redirects=redirects,
         status=None if isinstance(answer, Failure) else answer.status,
@@ -151,7 +152,7 @@ def _judged(spec: CrawlSpec, page: str, url: str, redirects: list[str], answer: 
         crawl_delay_s=rules.crawl_delay_s,
         delay_s=max(spec.politeness.delay_s, asked),
         sitemaps=[found for text in robots.sitemaps if (found := resolve(url, text)) is not None],
-        lines=[Line(*line) for line in robots.explain_lines(AGENT)] if body else [],
+        lines=[Line(*line) for line in robots.explain_lines(*agents)] if body else [],
     )
 
 

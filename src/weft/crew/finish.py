@@ -19,6 +19,7 @@ from weft.conclude import Concluded, Header, conclude_answer, conclude_failure
 from weft.crew.mark import ParseMark
 from weft.errors import Cause
 from weft.fetch.http import user_agent_of
+from weft.fetch.robots import agents_of
 from weft.own import OwnParts
 from weft.parse.content import declared_type, media_type
 from weft.parse.html import parse_page
@@ -44,6 +45,7 @@ class Finisher:
     def __init__(self, spec: CrawlSpec, mark: ParseMark, archive: Archive | NoArchive) -> None:
         self._own: list[OwnParser] = OwnParts(spec.own.parts).all("parser")  # R4
         self._limits = spec.limits
+        self._agents = agents_of(spec.identity.user_agent)
         self._html_only = spec.scope.html_only
         self._mark = mark
         self._sketch = sketch_of(spec)
@@ -117,6 +119,7 @@ class Finisher:
                 answer.header_values("x-robots-tag") if header("x-robots-tag") is not None else (),
                 answer.header_values("link") if header("link") is not None else (),
                 header("refresh"),
+                agents=self._agents,
                 max_links=self._limits.max_links_per_page,
                 with_text=self._sketch is not None,
             )

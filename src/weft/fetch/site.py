@@ -9,7 +9,7 @@ from collections.abc import Callable
 import msgspec
 
 from weft.errors import POLICIES, Cause
-from weft.fetch.robots import Meaning, Robots, RuleSet, meaning_of_status, product_token
+from weft.fetch.robots import MAX_BODY_B, Meaning, Robots, RuleSet, agents_of, meaning_of_status
 from weft.location import location_of
 from weft.ports import Ask, Clock, Hold, Pass, Refuse
 from weft.records import Failure, Fetched, Lease, Purpose
@@ -19,16 +19,9 @@ from weft.url import origin_of, path_of, resolve
 FRESH_MS = 24 * 3600 * 1000  # RFC 9309 section 2.4
 FAILED_FRESH_MS = 10 * 60 * 1000  # unreachable: asked again later
 REDIRECTS_MAX = 5  # RFC 9309 section 2.3.1.2
-KEPT_B = 500 * 1024  # section 2.5
 CACHE_ORIGINS = 20_000
-AGENT = "weft"
 TOO_MANY_REQUESTS = 429  # means rest first; only a site that insists has no robots.txt to show
 _PASS = Pass(0.0)
-
-
-def agents_of(spec: CrawlSpec) -> tuple[str, ...]:
-    """The names that robots.txt may call us by: the product token of the user agent that is sent, and our own."""
-    return tuple(dict.fromkeys(filter(None, (product_token(spec.identity.user_agent or ""), AGENT))))
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -82,7 +75,7 @@ class SiteRules:
         self._db = connection
         self._own = own  # R4: the user's own word, asked with ours
         self._texts: dict[str, str] = {}  # what it needs, of the origins in the cache
-        self._agents = agents_of(spec)
+        self._agents = agents_of(spec.identity.user_agent)
         self._ignore = spec.politeness.ignore_robots
         self._retries = spec.limits.retries
         self._clock = clock
@@ -173,7 +166,7 @@ class SiteRules:
                     return self._unreachable(lease, Cause.ROBOTS_UNAVAILABLE, status)
                 match meaning_of_status(status):
                     case Meaning.PARSE:
-                        return self._learn(lease, status, answer.body[:KEPT_B], answer.body[:KEPT_B])
+                        return self._learn(lease, status, answer.body[:MAX_BODY_B], answer.body[:MAX_BODY_B])
                     case Meaning.ALLOW_ALL:
                         return self._learn(lease, status, None, b"")
                     case Meaning.UNREACHABLE:

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Container, Iterable
 
 from weft.frontier.discovery import Discovery
-from weft.frontier.polite import END, START, Schedule, Site, Waiting
+from weft.frontier.polite import AGAIN, END, START, Schedule, Site, Waiting
 from weft.frontier.sites import Sites
 from weft.ports import Clock
 
@@ -90,7 +90,8 @@ class Heads:
             if retry_ms > now_ms:
                 self.retry_ms = retry_ms
                 break
-            site.push(Waiting(page, priority, url, depth, hops, chain, attempts))
+            place = priority + AGAIN if attempts else priority  # not tried before: it leads to itself by a redirect
+            site.push(Waiting(page, place, url, depth, hops, chain, attempts))
             self._schedule.place(site, now)
         else:
             if len(rows) == RETRIES_AT_ONCE:  # there may be more: they are looked for when some of these are through

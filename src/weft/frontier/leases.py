@@ -138,6 +138,15 @@ class Leases:
         return lease
 
     def _errand_or_page(self, site: Site) -> Lease | None:
+        """Sitemaps and pages take turns: a site may have hundreds of sitemaps, or one that hangs."""
+        if site.errands:
+            page_first = site.owes_page and site.errands[0].purpose is not Purpose.ROBOTS
+            lease = (self._page(site) if page_first else None) or self._errand(site)
+            if lease is not None:
+                return lease
+        return self._page(site)
+
+    def _errand(self, site: Site) -> Lease | None:
         while site.errands:
             if site.errands[0].purpose is Purpose.ROBOTS:
                 return site.errands.popleft()
@@ -145,6 +154,7 @@ class Leases:
                 return None
             match self._gate.check(site.errands[0].url, site.id):
                 case Pass():
+                    site.owes_page = True
                     return site.errands.popleft()
                 case Ask(lease=lease):
                     site.robots_pending = True
@@ -154,15 +164,17 @@ class Leases:
                     return None
                 case Refuse() as refused:
                     self.refused_errands.append((site.errands.popleft(), refused))
-        if site.robots_pending:
-            return None
-        if self._is_spent(site):
+        return None
+
+    def _page(self, site: Site) -> Lease | None:
+        if site.robots_pending or self._is_spent(site):
             return None
         while (entry := self._next_waiting(site)) is not None:
             match self._ask_gates(entry, site):
                 case Pass(delay_s=delay_s):
                     site.delay_s = self._sites.delay_s(site.name, delay_s)
                     hand = self._in_hand(entry, site)
+                    site.owes_page = False
                     return Lease(
                         page=entry.page,
                         url=entry.url,

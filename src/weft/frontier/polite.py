@@ -16,6 +16,9 @@ REST_MAX_S = 86_400.0
 HeadKey = tuple[int, int]
 END: HeadKey = (1 << 62, 0)
 START: HeadKey = (-(1 << 62), 0)
+AGAIN = 1 << 60
+"""Added to the priority of a page that is tried again: it comes after those of the head that never were. So pages that
+always answer 503 keep nobody waiting."""
 
 
 class Waiting:
@@ -42,8 +45,8 @@ class Site:
 
     __slots__ = (
         "ahead", "cursor", "delay_s", "errands", "failures", "first_ms", "good_answers", "head", "heads", "host", "id",
-        "ip", "is_through", "name", "next_at", "pace_s", "pages", "parallel", "parked", "placed", "resolving",
-        "robots_pending", "running", "slow_answers", "turns",
+        "ip", "is_through", "name", "next_at", "owes_page", "pace_s", "pages", "parallel", "parked", "placed",
+        "resolving", "robots_pending", "running", "slow_answers", "turns",
     )  # fmt: skip
 
     def __init__(self, site_id: int, name: str, host: str, delay_s: float, parallel: int) -> None:
@@ -60,6 +63,7 @@ class Site:
         self.heads: dict[int, Waiting] = {}
         self.cursor: HeadKey = END
         self.errands: deque[Lease] = deque()
+        self.owes_page = True  # the next turn is that of a page, if one waits, and not that of a sitemap
         self.robots_pending = False
         self.resolving = False
         self.ip = ""
@@ -111,10 +115,12 @@ class Site:
         return self.heads.pop(page)
 
     def trim(self, size: int) -> None:
-        """Leaves the tail of an overgrown head to the disk."""
-        keep = heapq.nsmallest(size, ((e.priority, e.page) for e in self.heads.values()))
-        if self.cursor is not START:
+        """Leaves the tail of an overgrown head to the disk; what is tried again stays: it is not in that queue."""
+        keys = [(entry.priority, entry.page) for entry in self.heads.values()]
+        keep = heapq.nsmallest(size, (key for key in keys if key[0] < AGAIN))
+        if self.cursor is not START and keep:
             self.cursor = keep[-1]
+        keep += (key for key in keys if key[0] >= AGAIN)
         kept = {page for _, page in keep}
         self.heads = {page: entry for page, entry in self.heads.items() if page in kept}
         self.head = keep
@@ -154,6 +160,8 @@ class Schedule:
         self._number += 1
         if site.next_at <= now:
             priority, page = (START[0], 0) if site.errands else (site.turns, 0) if self._by_turns else site.peek()
+            if priority >= AGAIN:  # behind others of its site, not behind other sites
+                priority -= AGAIN
             heapq.heappush(self._ready, (priority, page, self._number, site))
         else:
             heapq.heappush(self._sleeping, (site.next_at, self._number, site))

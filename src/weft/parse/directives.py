@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from weft.lazy import regex
@@ -17,6 +17,8 @@ _LANGUAGE = regex(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8}){0,7}")
 _LINK_VALUE = regex(r"<([^>]*)>((?:[ \t]*;(?:[^,;\"]++|\"(?:[^\"\\]|\\.)*+(?:\"|$))*+)*+)")
 _LINK_PARAMETER = regex(r";[ \t]*([^=;,\s]+)[ \t]*(?:=[ \t]*(?:\"((?:[^\"\\]|\\.)*)\"|([^;,\"\s]*)))?")
 _INNER_SPACE = regex(r"\s")  # no agent has one: "01 Jan 2020 15:00" is the rest of a date
+_SIZES = regex(r"\bmax-[a-z-]{1,20}\s*:\s*[^\s,;]*")  # the "none" of "max-image-preview: none" speaks of pictures only
+_BETWEEN_WORDS = regex(r"[\s,;]+")
 _VALUED_DIRECTIVES = frozenset({"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"})
 
 
@@ -32,10 +34,8 @@ class Directives(NamedTuple):
 
 
 def robots_directives(content: str) -> Directives:
-    """The directives of a ``<meta name=robots>``; words that it does not know are ignored."""
-    words = {word.strip().lower() for word in content[:10_000].replace(";", ",").split(",")}
-    if len(words) == 1:  # "noindex nofollow", without the comma
-        words = set(words.pop().split())
+    """The directives of a ``<meta name=robots>``; words that it does not know are ignored, commas may be missing."""
+    words = set(_BETWEEN_WORDS.split(_SIZES.sub("", content[:10_000].lower())))
     none = "none" in words
     return Directives(none or "noindex" in words, none or "nofollow" in words, not words.isdisjoint(_NO_CACHE))
 
@@ -43,8 +43,8 @@ def robots_directives(content: str) -> Directives:
 _NO_CACHE = frozenset({"noarchive", "nocache"})
 
 
-def x_robots_directives(values: Iterable[str], agent: str) -> Directives:
-    """The directives of all X-Robots-Tag headers that are meant for everyone or for this agent.
+def x_robots_directives(values: Iterable[str], agents: Collection[str]) -> Directives:
+    """The directives of all X-Robots-Tag headers that are meant for everyone or for one of these lower-case names.
 
     ``name:`` before directives means that they, to the end of the header or the next name, are for that agent only.
     """
@@ -55,7 +55,7 @@ def x_robots_directives(values: Iterable[str], agent: str) -> Directives:
             name, colon, rest = word.partition(":")
             name = name.strip().lower()
             if colon and name not in _VALUED_DIRECTIVES and not _INNER_SPACE.search(name):
-                meant = name in (agent.lower(), "*")
+                meant = name == "*" or name in agents
                 word = rest
             if meant:
                 found |= robots_directives(word)

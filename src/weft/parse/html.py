@@ -8,7 +8,7 @@ runs once for each of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from time import monotonic
 from typing import Final
@@ -80,18 +80,18 @@ def parse_page(
     link_headers: Sequence[str] = (),
     refresh_header: str | None = None,
     *,
-    agent: str = "weft",
+    agents: Collection[str] = ("weft",),
     max_links: int = MAX_LINKS,
     with_text: bool = False,
 ) -> Parsed:
     """What a document says, whatever it is; never raises.
 
-    Of what is no HTML only type and headers count. Links come in document order, those of headers first. ``agent`` is
-    the name that robots directives may address; ``with_text``: the visible text is wanted too.
+    Of what is no HTML only type and headers count. Links come in document order, those of headers first. ``agents``
+    are the names, in lower case, that robots directives may address; ``with_text``: the visible text is wanted too.
     """
     media = media_type(content_type, body)
     encoding = sniff_encoding(body, charset_of(content_type)) if is_html(media) else charset_of(content_type)
-    page = _Page(url, encoding or "utf-8", max_links, agent.lower())
+    page = _Page(url, encoding or "utf-8", max_links, agents)
     page.take_headers(x_robots_tag, link_headers, refresh_header)
     if encoding is None or not is_html(media):
         if with_text and media.startswith("text/"):
@@ -137,10 +137,10 @@ class _Page:
     text = ""
     late_left: int | None = None  # how many more there may be: as many as there are links to make room for them
 
-    def __init__(self, url: str, encoding: str, max_links: int, agent: str) -> None:
+    def __init__(self, url: str, encoding: str, max_links: int, agents: Collection[str]) -> None:
         self.url = url
         self.encoding = encoding
-        self.agent = agent
+        self.agents = agents
         self.resolver = Resolver(url, encoding, serialised=True)
         self.max_links = min(max_links, max(100, _MAX_TARGETS // (len(url) + 1)))
         self.links = Links()
@@ -172,7 +172,7 @@ class _Page:
 
     def take_headers(self, x_robots_tag: Sequence[str], link_headers: Sequence[str], refresh: str | None) -> None:
         if x_robots_tag:
-            self.directives = x_robots_directives(x_robots_tag, self.agent)
+            self.directives = x_robots_directives(x_robots_tag, self.agents)
         for link in header_links(link_headers):
             title = link.title.encode("utf-8", "replace").decode("utf-8")
             self._add_by_rel(link.reference, link.rel, title)
@@ -370,7 +370,7 @@ class _Page:
         if content is None:
             return
         name = (element.attr("name") or "").strip().lower()
-        if name in ("robots", self.agent):
+        if name == "robots" or name in self.agents:
             self.directives |= robots_directives(content)
         elif name == "description" and not self.description:
             self.description = _collapsed(content, MAX_TITLE) or None

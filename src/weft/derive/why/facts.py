@@ -146,8 +146,7 @@ def robots_of(crawl: StoredCrawl, url: str) -> RobotsSays | None:
     ).fetchone()
     if row is None:
         return None
-    from weft.fetch.robots import Robots
-    from weft.fetch.site import AGENT
+    from weft.fetch.robots import Robots, agents_of
 
     status, cause, content, robots_url, fetched_ms = row
     spec = spec_of(crawl)
@@ -155,11 +154,12 @@ def robots_of(crawl: StoredCrawl, url: str) -> RobotsSays | None:
     allowed, line, text = cause is None, None, None
     if cause is None:
         robots = Robots.parse(content or b"")
-        verdict = robots.rules_for(AGENT).check(path_of(url))
+        agents = agents_of(spec.identity.user_agent if spec is not None else None)
+        verdict = robots.rules_for(*agents).check(path_of(url))
         allowed, line = verdict.allowed, verdict.line
         if line is not None:
             text = next(
-                (explained.text for explained in robots.explain_lines(AGENT) if explained.line == line), verdict.rule
+                (explained.text for explained in robots.explain_lines(*agents) if explained.line == line), verdict.rule
             )
     return RobotsSays(
         origin=origin_of(url),

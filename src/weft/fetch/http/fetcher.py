@@ -83,7 +83,7 @@ class Fetcher:
         self.may_send, self._in_good_order = self._connections.may_send, self._connections.in_good_order
         self._multiplexed, self._fickle = self._connections.multiplexed, self._connections.fickle
         spend = self._spend if self._rate is not None else None
-        self._outcomes = Outcomes(self.max_size_b, jar, self._epoch_ms, self._multiplexed, spend)
+        self._outcomes = Outcomes(jar, self._epoch_ms, self._multiplexed, spend)
         self._outcome = self._outcomes.of
         self._max_held_b = max(spec.limits.max_memory_b // 4, 2 * self.max_size_b)
         self._max_waiting_b = spec.limits.max_memory_b // 16

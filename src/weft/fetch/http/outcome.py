@@ -21,10 +21,9 @@ class Outcomes:
     """See the module. ``multiplexed`` is told which sockets speak HTTP/2, ``spend`` how many bytes heads have."""
 
     def __init__(
-        self, max_size_b: int, jar: Cookies | None, epoch_ms: Callable[[], int], multiplexed: set[int],
+        self, jar: Cookies | None, epoch_ms: Callable[[], int], multiplexed: set[int],
         spend: Callable[[int], None] | None,
     ) -> None:  # fmt: skip
-        self._max_size_b = max_size_b
         self._jar = jar
         self._epoch_ms = epoch_ms
         self._multiplexed = multiplexed
@@ -58,7 +57,7 @@ class Outcomes:
             elif name == "set-cookie":
                 cookies.append(value)
         if encodings and wire:
-            body, cut, problem = decode_body(wire, encodings, self._max_size_b)
+            body, cut, problem = decode_body(wire, encodings, transfer.max_size_b)
             truncated = truncated or cut
             note = "; ".join(filter(None, (note, problem)))
         if head.version == "2":

@@ -10,7 +10,8 @@ import pycurl
 from weft.fetch.http.answer import final_head
 from weft.fetch.http.causes import Progress
 from weft.fetch.resolve import address_of_host
-from weft.records import Lease
+from weft.fetch.robots import MAX_BODY_B as ROBOTS_B
+from weft.records import Lease, Purpose
 from weft.url import host_of, path_of
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Transfer:
         self.head: list[bytes] = []
         self.body: list[bytes] = []
         self.held_b = 0
+        self.max_size_b = 0  # of the body, as it comes and unpacked
         self.cut = False
         self.refusal = ""  # why the last address was not connected to
         self.trouble = ""  # what this machine lacked
@@ -64,6 +66,8 @@ class Transfer:
     def begin(self, lease: Lease, addresses: tuple[str, ...]) -> None:
         """Make ready for a lease; raises ``pycurl.error`` for what libcurl does not take."""
         self.lease = lease
+        # rules count as far as RFC 9309 has them read, however small the pages are that the user wants
+        self.max_size_b = ROBOTS_B if lease.purpose is Purpose.ROBOTS else self._fetcher.max_size_b
         self._host = host_of(lease.url)
         self.addresses = addresses
         self.renewed = False
@@ -147,7 +151,7 @@ class Transfer:
         if fetcher.tight and fetcher.must_wait(self):
             return int(pycurl.WRITEFUNC_PAUSE)
         size_b = len(chunk)
-        room_b = fetcher.max_size_b - self.held_b
+        room_b = self.max_size_b - self.held_b
         if size_b > room_b:
             self.cut = True
             if room_b:

@@ -13,7 +13,7 @@ Not promised: ``Request-rate``, ``Visit-time``, ``Clean-param``, ``Host`` and ``
 from __future__ import annotations
 
 from weft.fetch.robots.file import Meaning, Robots, meaning_of_status
-from weft.fetch.robots.lines import MAX_BODY_B, LineKind, product_token
+from weft.fetch.robots.lines import MAX_BODY_B, LineKind, agents_of, product_token
 from weft.fetch.robots.rules import ALLOW_ALL, DISALLOW_ALL, MAX_WILD, RuleSet
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "Meaning",
     "Robots",
     "RuleSet",
+    "agents_of",
     "meaning_of_status",
     "product_token",
 ]

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from weft.lazy import regex
 
+AGENT: Final = "weft"
 MAX_BODY_B: Final = 500 * 1024  # RFC 9309, section 2.5: at least this much must be parsed
 MAX_LINE_B: Final = 2083 * 8 - 1
 MAX_DELAY_S: Final = 1e9  # keeps a number with thousands of digits finite; the crawl has its own, lower cap
@@ -51,6 +52,11 @@ def product_token(user_agent: str) -> str:
     """The part of a user agent that robots.txt groups are named by: ``weft`` of ``weft/1.0 (+https://...)``."""
     found = _TOKEN.match(user_agent)
     return found.group() if found else ""
+
+
+def agents_of(user_agent: str | None) -> tuple[str, ...]:
+    """The names, in lower case, that a site may call us by: that of the user agent that is sent, and our own."""
+    return tuple(dict.fromkeys(filter(None, (product_token(user_agent or "").lower(), AGENT))))
 
 
 def _kind_of_key(key: str) -> LineKind:

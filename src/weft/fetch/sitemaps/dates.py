@@ -26,10 +26,13 @@ _ZONES: Final = {"z": 0, "ut": 0, "utc": 0, "gmt": 0} | {
 def _offset(text: str) -> timedelta | None:
     if text[0] in "+-":
         digits = text[1:].replace(":", "")
-        minutes = int(digits[:2]) * 60 + int(digits[2:] or 0)
-        return timedelta(minutes=-minutes if text[0] == "-" else minutes)
-    hours = _ZONES.get(text.lower())
-    return None if hours is None else timedelta(hours=hours)
+        hours, minutes = int(digits[:2]), int(digits[2:] or 0)
+        if hours > 23 or minutes > 59:
+            return None
+        offset = timedelta(hours=hours, minutes=minutes)
+        return -offset if text[0] == "-" else offset
+    named = _ZONES.get(text.lower())
+    return None if named is None else timedelta(hours=named)
 
 
 def _utc(year: int, month: int, day: int, clock: tuple[int, int, int, int], zone: str) -> str | None:

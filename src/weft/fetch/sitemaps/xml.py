@@ -129,7 +129,9 @@ class XmlReader:
                 self._add_cut_tag(piece)
             elif tag[:1] == b"/":
                 self._end(tag[1:], text)
-            elif tag[:1] != b"?":
+            elif tag[:1] == b"?":
+                self._add_text(text)  # a processing instruction may stand inside a field
+            else:
                 self._start(tag, text)
 
     def _problem(self, tags_left: int) -> str:

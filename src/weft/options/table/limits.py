@@ -19,7 +19,13 @@ def limits_options() -> list[Option]:
         limit("max-time-per-site", "max_time_per_site_s", optional(time(0.001)), "at most TIME on each site", "1h"),
         limit("timeout", "timeout_s", time(0.001, 86_400), "a whole request, connecting included", "30s"),
         limit("connect-timeout", "connect_timeout_s", time(0.001, 3_600), "connecting alone", "10s"),
-        limit("max-size", "max_size_b", size(), "keep at most this much of an answer", "10M"),
+        limit(
+            "max-size",
+            "max_size_b",
+            size(),
+            "keep at most this much of an answer; robots.txt is read up to 500 KiB",
+            "10M",
+        ),
         limit("retries", "retries", whole(0, 100), "try again N times after a passing failure", "2"),
         limit("max-redirects", "max_redirects", whole(0, 100), "walk at most N redirects in a row", "10"),
         limit(
