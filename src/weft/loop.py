@@ -67,7 +67,7 @@ class Crawl:
         self._batch: list[Concluded] = []
         self._batch_pages = 0  # of the batch: leases of pages, and those that bring a stored page
         self._batch_stored = 0
-        self._batch_feeds = False  # it has links of a site that has nothing else to do
+        self._batch_feeds = False  # it has work for a site that has nothing else to do
         self.visits = 0
         self._looked_again = -1
         self._sitemap_entries: list[tuple[Concluded, list[tuple[str, str]]]] = []
@@ -130,6 +130,7 @@ class Crawl:
         crew = self.parts.crew
         for lease, asked in crew.brought_back():
             self.parts.frontier.brought_back(lease, asked=asked)
+            self._batch_feeds = True  # its site may have nothing else until the tick lets it wait again
         while crew.has_rest or (concluded < ANSWERS_A_TURN and self.parts.clock.seconds() < until_s):
             done = crew.next()
             if done is None:
