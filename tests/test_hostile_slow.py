@@ -289,6 +289,28 @@ def test_pages_that_stall_do_not_hold_back_those_of_their_own_site(tmp_path: Pat
         assert (page.error, page.attempts, site.asked(path)) == ("FIRST_BYTE_TIMEOUT", 2, 2), page
 
 
+def test_lines_that_answer_once_are_not_used_again(tmp_path: Path, site: Site) -> None:
+    """A server that keeps its lines open and answers the first request of each: two deadlines are lost in all."""
+    stalled: list[str] = []
+
+    async def first_only(line: Line, request: Request) -> bool:
+        if line.asked > 1:
+            stalled.append(request.path)
+            return await line.hang()
+        await line.send(answer_bytes(Response(html_page(request.path))))
+        return True
+
+    paths = [f"/{number}" for number in range(20)]
+    for path in paths:
+        site.behave(path, first_only, host=HOST)
+    lay_out(site, paths)
+    options = ("--delay", "0", "--timeout", "2s", "--sitemaps", "no")
+    crawled = crawl(tmp_path, [site.at("/", HOST)], *options, *at_host(site))
+    assert_healthy(crawled, site)
+    assert {crawled.page(site.at(path, HOST)).title for path in paths} == set(paths)
+    assert 0 < len(stalled) <= 3, stalled
+
+
 def test_a_site_that_only_stalls_is_given_up_in_the_end(tmp_path: Path, site: Site) -> None:
     """Three hundred pages that hang cost no three hundred deadlines, and other sites nothing."""
     bad = [f"/hang/{number}" for number in range(300)]
