@@ -289,6 +289,21 @@ def test_pages_that_stall_do_not_hold_back_those_of_their_own_site(tmp_path: Pat
         assert (page.error, page.attempts, site.asked(path)) == ("FIRST_BYTE_TIMEOUT", 2, 2), page
 
 
+def test_good_pages_come_before_those_that_stall_are_tried_again(tmp_path: Path, site: Site) -> None:
+    """However many stall at the head of the queue, one at a time: the good ones behind them are asked, and not last."""
+    bad = [f"/hang/{number}" for number in range(25)]
+    for path in bad:
+        site.misbehave(path, "hang_before_answer", host=HOST)
+    site.page("/", [*bad, *GOOD], host=HOST)
+    for path in GOOD:
+        site.page(path, host=HOST)
+    options = ("--delay", "0", "--timeout", "0.4s", "--sitemaps", "no", "--max-pages", str(1 + len(GOOD)))
+    crawled = crawl(tmp_path, [site.at("/", HOST)], *options, *at_host(site))
+    assert (crawled.code, crawled.status.stop_reason) == (0, "max-pages"), crawled.stderr
+    assert {crawled.page(site.at(path, HOST)).status for path in GOOD} == {200}
+    assert {site.asked(path) for path in bad} == {1}
+
+
 def test_lines_that_answer_once_are_not_used_again(tmp_path: Path, site: Site) -> None:
     """A server that keeps its lines open and answers the first request of each: two deadlines are lost in all."""
     stalled: list[str] = []

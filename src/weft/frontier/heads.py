@@ -5,8 +5,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Container, Iterable
 
+from weft.errors import POLICIES
 from weft.frontier.discovery import Discovery
-from weft.frontier.polite import END, START, Schedule, Site, Waiting
+from weft.frontier.polite import END, LATER, START, Schedule, Site, Waiting
 from weft.frontier.sites import Sites
 from weft.ports import Clock
 
@@ -14,6 +15,7 @@ HEAD_SIZE = 128
 HEADS_IN_ALL = 60_000
 RETRIES_AT_ONCE = 2_000
 _MORE_RETRIES_MS = 250
+_STALLS = frozenset(cause.value for cause, policy in POLICIES.items() if policy.stalls)
 
 
 class Heads:
@@ -36,7 +38,9 @@ class Heads:
     def next_waiting(self, site: Site) -> Waiting | None:
         """Takes the first page out of the site's queue; None where it is empty, or others wait longer."""
         entry = site.pop()
-        if entry is None and site.cursor is not END:
+        if (entry is None or entry.priority >= LATER) and site.cursor is not END:
+            if entry is not None:
+                site.push(entry)
             if site.cursor is not START and self._sites.on_disk and self._sites.is_full:
                 site.is_through = True  # others wait longer
                 return None
@@ -74,14 +78,14 @@ class Heads:
     def load_retries(self, now: float) -> None:
         """Brings pages whose time to be tried again has come to the heads of their sites."""
         rows = self._db.execute(
-            "SELECT p.id, p.site, p.priority, u.text, p.depth, p.hops, p.chain, p.attempts, p.retry_ms FROM page p"
-            " JOIN url u ON u.id = coalesce(p.url, p.id)"
+            "SELECT p.id, p.site, p.priority, u.text, p.depth, p.hops, p.chain, p.attempts, p.retry_ms, p.cause"
+            " FROM page p JOIN url u ON u.id = coalesce(p.url, p.id)"
             " WHERE p.state = 'W' AND p.retry_ms IS NOT NULL ORDER BY p.retry_ms LIMIT ?",
             (RETRIES_AT_ONCE,),
         ).fetchall()
         self.retry_ms = None
         now_ms = self._clock.epoch_ms()
-        for page, site_id, priority, url, depth, hops, chain, attempts, retry_ms in rows:
+        for page, site_id, priority, url, depth, hops, chain, attempts, retry_ms, cause in rows:
             if page in self._hands:
                 continue
             site = self._sites.get(site_id)
@@ -90,7 +94,8 @@ class Heads:
             if retry_ms > now_ms:
                 self.retry_ms = retry_ms
                 break
-            site.push(Waiting(page, priority, url, depth, hops, chain, attempts))
+            place = priority + LATER if cause in _STALLS else priority
+            site.push(Waiting(page, place, url, depth, hops, chain, attempts))
             self._schedule.place(site, now)
         else:
             if len(rows) == RETRIES_AT_ONCE:  # there may be more: they are looked for when some of these are through

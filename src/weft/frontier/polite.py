@@ -16,6 +16,8 @@ REST_MAX_S = 86_400.0
 HeadKey = tuple[int, int]
 END: HeadKey = (1 << 62, 0)
 START: HeadKey = (-(1 << 62), 0)
+LATER = 1 << 61
+"""Added to the priority of a page that took a whole time-out: it is tried again behind the others of its site."""
 
 
 class Waiting:
@@ -36,8 +38,8 @@ class Waiting:
 class Site:
     """One site that has work: its clock, and the head of its queue.
 
-    ``heads`` holds every waiting page of the site up to ``cursor``; what comes after it lies on disk. A site whose
-    head is used up while others wait on disk has had its turn, and makes room (``is_through``).
+    ``heads`` holds every waiting page of the site up to ``cursor``, and those that come ``LATER``; the others lie on
+    disk. A site whose head is used up while others wait on disk has had its turn, and makes room (``is_through``).
     """
 
     __slots__ = (
@@ -111,10 +113,12 @@ class Site:
         return self.heads.pop(page)
 
     def trim(self, size: int) -> None:
-        """Leaves the tail of an overgrown head to the disk."""
-        keep = heapq.nsmallest(size, ((e.priority, e.page) for e in self.heads.values()))
-        if self.cursor is not START:
+        """Leaves the tail of an overgrown head to the disk; what comes later than all others is not found there."""
+        keys = [(entry.priority, entry.page) for entry in self.heads.values()]
+        keep = heapq.nsmallest(size, (key for key in keys if key[0] < LATER))
+        if self.cursor is not START and keep:
             self.cursor = keep[-1]
+        keep += [key for key in keys if key[0] >= LATER]
         kept = {page for _, page in keep}
         self.heads = {page: entry for page, entry in self.heads.items() if page in kept}
         self.head = keep
