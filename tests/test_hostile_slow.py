@@ -343,6 +343,39 @@ def test_a_site_that_only_stalls_is_given_up_in_the_end(tmp_path: Path, site: Si
     assert sum(site.asked(path, "stall.test") for path in bad) == tried
 
 
+def test_stalls_count_whether_or_not_they_are_tried_again(tmp_path: Path, site: Site) -> None:
+    """A hundred pages that hang, with retries: the site is given up as soon as without."""
+    bad = [f"/hang/{number}" for number in range(100)]
+    for path in bad:
+        site.misbehave(path, "hang_before_answer", host=HOST)
+    site.page("/", bad, host=HOST)
+    options = ("--delay", "0", "--per-host", "8", "--timeout", "0.5s", "--sitemaps", "no")
+    crawled = crawl(tmp_path, [site.at("/", HOST)], *options, *at_host(site))
+    assert crawled.code == 0, crawled.stderr
+    assert {(crawled.page(site.at(path, HOST)).state, crawled.page(site.at(path, HOST)).error) for path in bad} == {
+        ("E", "FIRST_BYTE_TIMEOUT")
+    }
+    assert STALLS_MAX < sum(site.asked(path) for path in bad) <= STALLS_MAX + 9
+
+
+def test_sitemaps_that_stall_keep_no_page_waiting(tmp_path: Path, site: Site) -> None:
+    """Seventy of them: the pages come after the first, and those that are left are given up in the end."""
+    maps = [f"/map/{number}.xml" for number in range(70)]
+    for path in maps:
+        site.misbehave(path, "hang_mid_body", host=HOST)
+    lines = "".join(f"Sitemap: {site.at(path, HOST)}\n" for path in maps)
+    site.file("/robots.txt", lines.encode(), "text/plain", host=HOST)
+    site.page("/", [*GOOD], host=HOST)
+    for path in GOOD:
+        site.page(path, host=HOST)
+    crawled = crawl(tmp_path, [site.at("/", HOST)], "--delay", "0", "--timeout", "0.3s", *at_host(site))
+    assert crawled.code == 0, crawled.stderr
+    assert {crawled.page(site.at(path, HOST)).status for path in ("/", *GOOD)} == {200}
+    asked = site.paths()
+    assert asked[:3] == ["/robots.txt", maps[0], "/"] and asked.index(GOOD[-1]) < 3 + len(GOOD) + 2
+    assert STALLS_MAX < sum(site.asked(path) for path in maps) <= STALLS_MAX + 3
+
+
 def test_a_time_limit_ends_a_crawl_that_only_waits(tmp_path: Path, site: Site) -> None:
     """--max-time is kept though nothing answers; what was under way waits for a resume."""
     site.page("/", ["/hang/1", "/hang/2", *GOOD], host=HOST)

@@ -138,26 +138,14 @@ class Leases:
         return lease
 
     def _errand_or_page(self, site: Site) -> Lease | None:
-        while site.errands:
-            if site.errands[0].purpose is Purpose.ROBOTS:
-                return site.errands.popleft()
-            if site.robots_pending:
-                return None
-            match self._gate.check(site.errands[0].url, site.id):
-                case Pass():
-                    return site.errands.popleft()
-                case Ask(lease=lease):
-                    site.robots_pending = True
-                    return lease
-                case Hold():
-                    site.robots_pending = True
-                    return None
-                case Refuse() as refused:
-                    self.refused_errands.append((site.errands.popleft(), refused))
+        if site.errands and site.has_urgent_errand:
+            lease = self._errand_of(site)
+            if lease is not None or site.errands:
+                return lease
         if site.robots_pending:
             return None
         if self._is_spent(site):
-            return None
+            return self._errand_of(site)
         while (entry := self._next_waiting(site)) is not None:
             match self._ask_gates(entry, site):
                 case Pass(delay_s=delay_s):
@@ -185,6 +173,25 @@ class Leases:
                     self._refusals_left -= 1
                     if self._refusals_left <= 0:
                         return None
+        return self._errand_of(site)
+
+    def _errand_of(self, site: Site) -> Lease | None:
+        while site.errands:
+            if site.errands[0].purpose is Purpose.ROBOTS:
+                return site.errands.popleft()
+            if site.robots_pending:
+                return None
+            match self._gate.check(site.errands[0].url, site.id):
+                case Pass():
+                    return site.errands.popleft()
+                case Ask(lease=lease):
+                    site.robots_pending = True
+                    return lease
+                case Hold():
+                    site.robots_pending = True
+                    return None
+                case Refuse() as refused:
+                    self.refused_errands.append((site.errands.popleft(), refused))
         return None
 
     def _ask_gates(self, entry: Waiting, site: Site) -> Pass | Ask | Hold | Refuse | Verdict:

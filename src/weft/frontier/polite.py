@@ -10,7 +10,7 @@ import heapq
 from collections import deque
 from collections.abc import Callable
 
-from weft.records import Lease
+from weft.records import Lease, Purpose
 
 REST_MAX_S = 86_400.0
 HeadKey = tuple[int, int]
@@ -44,8 +44,8 @@ class Site:
 
     __slots__ = (
         "ahead", "cursor", "delay_s", "errands", "failures", "first_ms", "good_answers", "head", "heads", "host", "id",
-        "ip", "is_through", "name", "next_at", "pace_s", "pages", "parallel", "parked", "placed", "resolving",
-        "robots_pending", "running", "slow_answers", "turns",
+        "ip", "is_through", "name", "next_at", "pace_s", "pages", "parallel", "parked", "placed", "reads_later",
+        "resolving", "robots_pending", "running", "slow_answers", "turns",
     )  # fmt: skip
 
     def __init__(self, site_id: int, name: str, host: str, delay_s: float, parallel: int) -> None:
@@ -62,6 +62,7 @@ class Site:
         self.heads: dict[int, Waiting] = {}
         self.cursor: HeadKey = END
         self.errands: deque[Lease] = deque()
+        self.reads_later = False  # one of its sitemaps did not come: they all wait behind its pages
         self.robots_pending = False
         self.resolving = False
         self.ip = ""
@@ -86,6 +87,11 @@ class Site:
         if self.errands:
             return True
         return not self.robots_pending and not self.is_through and (bool(self.heads) or self.cursor is not END)
+
+    @property
+    def has_urgent_errand(self) -> bool:
+        """Whether the errands it has come before its pages: robots.txt always does."""
+        return not self.reads_later or self.errands[0].purpose is Purpose.ROBOTS
 
     @property
     def is_bound(self) -> bool:
@@ -157,7 +163,8 @@ class Schedule:
         site.placed = True
         self._number += 1
         if site.next_at <= now:
-            priority, page = (START[0], 0) if site.errands else (site.turns, 0) if self._by_turns else site.peek()
+            urgent = site.errands and site.has_urgent_errand
+            priority, page = (START[0], 0) if urgent else (site.turns, 0) if self._by_turns else site.peek()
             heapq.heappush(self._ready, (priority, page, self._number, site))
         else:
             heapq.heappush(self._sleeping, (site.next_at, self._number, site))
