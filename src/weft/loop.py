@@ -345,7 +345,7 @@ class Crawl:
         if done.links and visit.status in REDIRECTS:
             self._own_key_redirect(done)
             if lease.depth == 0:  # a seed may lead to its real host: example.org to www.example.org
-                self.parts.judge.seed_redirects_to(done.links[0].target, lease.url)
+                self.parts.judge.seed_redirects_to(done.links.targets[0], lease.url)
         self._give_up(done)
         if visit.hash is not None:
             known = visit.hash if self.parts.store.meets_body(visit.hash) else None
@@ -361,7 +361,7 @@ class Crawl:
 
     def _own_key_redirect(self, done: Concluded) -> None:
         """`/a` to `/a/` with the slash rule on: the same page, asked again at the other URL."""
-        target, lease = done.links[0].target, done.lease
+        target, lease = done.links.targets[0], done.lease
         key = self.parts.normalizer.key
         if (
             target != lease.url
@@ -484,7 +484,7 @@ class Crawl:
 
     def _offer(self, batch: list[Concluded]) -> list[tuple[int, list[tuple[int | str, ...]]]]:
         frontier = self.parts.frontier
-        frontier.discovery.prefetch(link.target for done in batch for link in done.links)
+        frontier.discovery.prefetch(target for done in batch for target in done.links.targets)
         packs = []
         skips = self.parts.skips
         if skips is not None:

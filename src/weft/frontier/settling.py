@@ -69,6 +69,7 @@ class Settling:
         """Writes how leases ended. The hands stay until ``mark_running``, so that depths can still fall."""
         now_ms = self._clock.epoch_ms()
         self._answered.clear()  # a tick takes all that was answered
+        ended: list[tuple[str, int, str | None, int | None, int]] = []
         for done in batch:
             lease = done.lease
             hand = self.hands[lease.page]
@@ -83,11 +84,12 @@ class Settling:
                 continue
             self._counts["completed" if done.state == "C" else "errors"] += 1
             self._fall_back(hand, done.cause)
-            self._db.execute(
-                "UPDATE page SET state = ?, attempts = ?, retry_ms = NULL, cause = ?, visit = coalesce(?, visit)"
-                " WHERE id = ?",
-                (done.state, hand.attempts, done.cause.value if done.cause else None, done.visit, lease.page),
-            )
+            ended.append((done.state, hand.attempts, done.cause.value if done.cause else None, done.visit, lease.page))
+        self._db.executemany(
+            "UPDATE page SET state = ?, attempts = ?, retry_ms = NULL, cause = ?, visit = coalesce(?, visit)"
+            " WHERE id = ?",
+            ended,
+        )
         self._refuse_taken()
 
     def _let_go(self, hand: Hand) -> None:
