@@ -971,6 +971,7 @@ def test_the_final_head_is_found_between_interim_answers_and_trailers() -> None:
         (b"HTTP/2 200 \r\n", 200, "2"),
         (b"HTTP/1.0 999 Denied\r\n", 999, "1.0"),
         (b"HTTP/1.1 404\r\n", 404, "1.1"),
+        (b"HTTP/1.1\t200\tOK\r\n", 200, "1.1"),
         (b"HTTP/1.1 99 Low\r\n", None, ""),
         (b"HTTP/1.1 2000 OK\r\n", None, ""),
         (b"HTTP/1.1 101 Switching\r\n", None, ""),

@@ -14,7 +14,7 @@ from weft.db import Database, open_writer
 from weft.errors import Reason
 from weft.frontier.leases import AddressOf
 from weft.frontier.memory import MemoryFrontier
-from weft.frontier.polite import AGAIN, Schedule, Site, Waiting
+from weft.frontier.polite import AGAIN, END, Schedule, Site, Waiting
 from weft.frontier.settling import Settled
 from weft.frontier.sql import SqlFrontier
 from weft.ports import Clock, Parent, Pass
@@ -264,3 +264,14 @@ def test_the_delay_of_an_address_counts_from_when_its_server_has_read() -> None:
     assert not schedule.enter(second, 0.1)
     assert schedule.next_at() == pytest.approx(0.16)
     assert schedule.enter(second, 0.17)
+
+
+def test_what_comes_later_is_taken_last_and_never_left_to_the_disk() -> None:
+    """Where the head of a queue is cut, only what a range of the queue on disk finds again may go."""
+    site = Site(1, "h.test", "h.test", 0.0, 1)
+    for page in range(30):
+        site.push(Waiting(page, 1 + (AGAIN if page % 5 == 0 else 0), f"http://h.test/{page}", 1, 0, 0, 1))
+    site.cursor = END
+    site.trim(4)
+    assert site.cursor == (1, 4)
+    assert [entry.page for entry in iter(site.pop, None)] == [1, 2, 3, 4, 0, 5, 10, 15, 20, 25]

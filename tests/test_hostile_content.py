@@ -195,6 +195,12 @@ def _types() -> None:
     document("rss_as_html", "<?xml version='1.0'?><rss><channel><title>feed</title></channel></rss>", "")
     broken = b'<html xmlns="http://www.w3.org/1999/xhtml"><title>xhtml</title><p>open<br><a href=/yes-xhtml>x</html>'
     document("xhtml_broken", broken, "xhtml", type="application/xhtml+xml")
+    closed = "<script src='/no-script'/><style/><base target='x'/>"
+    rest = "<p/><textarea/><iframe src='/yes-closed'/><![CDATA[ 1 > 0 <a href='/no-text'>]]><a href='/yes-rest'/>"
+    xhtml = f"<html xmlns='http://www.w3.org/1999/xhtml'><head>{closed}<title>xhtml</title></head><body>{rest}</body></html>"
+    document("xhtml_closed", xhtml, "xhtml", type="application/xhtml+xml")
+    document("xhtml_utf16", xhtml.encode("utf-16"), "xhtml", type="application/xhtml+xml")
+    document("html_closed", "<title>open</title><script src='/no-script'/><a href='/no-code'/>", "open")
 
 
 def _markup() -> None:

@@ -289,6 +289,43 @@ def test_pages_that_stall_do_not_hold_back_those_of_their_own_site(tmp_path: Pat
         assert (page.error, page.attempts, site.asked(path)) == ("FIRST_BYTE_TIMEOUT", 2, 2), page
 
 
+def test_good_pages_come_before_those_that_stall_are_tried_again(tmp_path: Path, site: Site) -> None:
+    """However many stall at the head of the queue, one at a time: the good ones behind them are asked, and not last."""
+    bad = [f"/hang/{number}" for number in range(25)]
+    for path in bad:
+        site.misbehave(path, "hang_before_answer", host=HOST)
+    site.page("/", [*bad, *GOOD], host=HOST)
+    for path in GOOD:
+        site.page(path, host=HOST)
+    options = ("--delay", "0", "--timeout", "0.4s", "--sitemaps", "no", "--max-pages", str(1 + len(GOOD)))
+    crawled = crawl(tmp_path, [site.at("/", HOST)], *options, *at_host(site))
+    assert (crawled.code, crawled.status.stop_reason) == (0, "max-pages"), crawled.stderr
+    assert {crawled.page(site.at(path, HOST)).status for path in GOOD} == {200}
+    assert {site.asked(path) for path in bad} == {1}
+
+
+def test_lines_that_answer_once_are_not_used_again(tmp_path: Path, site: Site) -> None:
+    """A server that keeps its lines open and answers the first request of each: two deadlines are lost in all."""
+    stalled: list[str] = []
+
+    async def first_only(line: Line, request: Request) -> bool:
+        if line.asked > 1:
+            stalled.append(request.path)
+            return await line.hang()
+        await line.send(answer_bytes(Response(html_page(request.path))))
+        return True
+
+    paths = [f"/{number}" for number in range(20)]
+    for path in paths:
+        site.behave(path, first_only, host=HOST)
+    lay_out(site, paths)
+    options = ("--delay", "0", "--timeout", "2s", "--sitemaps", "no")
+    crawled = crawl(tmp_path, [site.at("/", HOST)], *options, *at_host(site))
+    assert_healthy(crawled, site)
+    assert {crawled.page(site.at(path, HOST)).title for path in paths} == set(paths)
+    assert 0 < len(stalled) <= 3, stalled
+
+
 def test_a_site_that_only_stalls_is_given_up_in_the_end(tmp_path: Path, site: Site) -> None:
     """Three hundred pages that hang cost no three hundred deadlines, and other sites nothing."""
     bad = [f"/hang/{number}" for number in range(300)]
@@ -304,6 +341,39 @@ def test_a_site_that_only_stalls_is_given_up_in_the_end(tmp_path: Path, site: Si
     tried = sum(page.attempts > 0 for page in pages)
     assert STALLS_MAX < tried < 250, tried  # those that were under way ended by themselves
     assert sum(site.asked(path, "stall.test") for path in bad) == tried
+
+
+def test_stalls_count_whether_or_not_they_are_tried_again(tmp_path: Path, site: Site) -> None:
+    """A hundred pages that hang, with retries: the site is given up as soon as without."""
+    bad = [f"/hang/{number}" for number in range(100)]
+    for path in bad:
+        site.misbehave(path, "hang_before_answer", host=HOST)
+    site.page("/", bad, host=HOST)
+    options = ("--delay", "0", "--per-host", "8", "--timeout", "0.5s", "--sitemaps", "no")
+    crawled = crawl(tmp_path, [site.at("/", HOST)], *options, *at_host(site))
+    assert crawled.code == 0, crawled.stderr
+    assert {(crawled.page(site.at(path, HOST)).state, crawled.page(site.at(path, HOST)).error) for path in bad} == {
+        ("E", "FIRST_BYTE_TIMEOUT")
+    }
+    assert STALLS_MAX < sum(site.asked(path) for path in bad) <= STALLS_MAX + 9
+
+
+def test_sitemaps_that_stall_keep_no_page_waiting(tmp_path: Path, site: Site) -> None:
+    """Seventy of them: the pages come after the first, and those that are left are given up in the end."""
+    maps = [f"/map/{number}.xml" for number in range(70)]
+    for path in maps:
+        site.misbehave(path, "hang_mid_body", host=HOST)
+    lines = "".join(f"Sitemap: {site.at(path, HOST)}\n" for path in maps)
+    site.file("/robots.txt", lines.encode(), "text/plain", host=HOST)
+    site.page("/", [*GOOD], host=HOST)
+    for path in GOOD:
+        site.page(path, host=HOST)
+    crawled = crawl(tmp_path, [site.at("/", HOST)], "--delay", "0", "--timeout", "0.3s", *at_host(site))
+    assert crawled.code == 0, crawled.stderr
+    assert {crawled.page(site.at(path, HOST)).status for path in ("/", *GOOD)} == {200}
+    asked = site.paths()
+    assert asked[:3] == ["/robots.txt", "/", maps[0]] and asked.index(GOOD[-1]) < 3 + len(GOOD) + 2
+    assert STALLS_MAX < sum(site.asked(path) for path in maps) <= STALLS_MAX + 3
 
 
 def test_a_time_limit_ends_a_crawl_that_only_waits(tmp_path: Path, site: Site) -> None:

@@ -7,6 +7,7 @@ from base64 import b64decode
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from time import process_time
 
 import msgspec
 import pytest
@@ -18,6 +19,7 @@ from weft.parse.bounds import memory_bound, tree_of
 from weft.parse.directives import header_links, language_of, parse_refresh, robots_directives, x_robots_directives
 from weft.parse.html import parse_page, srcset_urls
 from weft.parse.text import visible_text
+from weft.parse.xhtml import as_html
 from weft.records import Link, LinkKind, Parsed
 
 VECTORS = Path(__file__).parents[2] / "shared" / "vectors"
@@ -357,6 +359,34 @@ def test_visible_text() -> None:
     assert visible_text(b"<a>\xe9", "text/plain; charset=latin1") == "<a>é"
     assert visible_text(b"\x89PNG\r\n\x1a\n", "image/png") == ""
     assert visible_text("<p>é".encode("utf-16"), "text/html") == "é"
+
+
+@pytest.mark.parametrize(
+    ("xhtml", "html"),
+    [
+        ("<script src=\"a\"/><p  class='b' />", "<script src=\"a\"></script><p  class='b'></p>"),
+        ("<br/><IMG src='x' /><svg:rect/>", "<br/><IMG src='x' /><svg:rect></svg:rect>"),
+        ("<![CDATA[1 < 2 && <b>]]>]]>", "1 &lt; 2 &amp;&amp; &lt;b&gt;]]>"),
+        ("<!-- <p/> --><?x <p/> ?><a title='<p/>'>", "<!-- <p/> --><?x <p/> ?><a title='<p></p>'>"),  # no XML either
+        ("<a href=x/><p/ ><p a/>", "<a href=x/><p/ ><p a/>"),  # not well-formed: HTML's rules
+        ("<p/><!-- <p/>", "<p></p><!-- <p/>"),
+    ],
+)
+def test_xhtml_as_html(xhtml: str, html: str) -> None:
+    assert as_html(xhtml.encode()).decode() == html
+
+
+@pytest.mark.parametrize(
+    "piece", ["<", "<a ", "<a a='1' ", "<!--", "<![CDATA[", "<?", "<a a='", "<a/>", "<a" + 99 * " "]
+)
+def test_xhtml_takes_no_time(piece: str) -> None:
+    began = process_time()
+    as_html(piece.encode() * (4_000_000 // len(piece)) + b"/>")
+    assert process_time() - began < 5
+
+
+def test_the_text_of_xhtml() -> None:
+    assert visible_text(b"<title/><p>a<script/>b<![CDATA[<c>]]></p>", "application/xhtml+xml") == "ab<c>"
 
 
 def test_a_parser_that_fails_is_a_fact_about_the_page(monkeypatch: pytest.MonkeyPatch) -> None:

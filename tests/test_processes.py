@@ -266,6 +266,21 @@ def test_too_many_requests_stops_all_workers(site: Site, weft: Weft) -> None:
     assert first < 40, "all workers have stopped soon after the first 429"
 
 
+def test_a_page_that_fails_holds_nothing_up(site: Site, weft: Weft) -> None:
+    """What was given out ahead comes back where a request fails, and is asked at once, not a tick later each time."""
+    good, bad = [f"/good/{number}" for number in range(80)], [f"/bad/{number}" for number in range(16)]
+    for path in good:
+        site.page(path)
+    for path in bad:
+        site.misbehave(path, "garbage_status_line")
+    mixed = [path for number, path in enumerate(bad) for path in (*good[5 * number : 5 * number + 5], path)]
+    site.page("/", mixed)
+    began = time.monotonic()
+    weft("crawl", site.url, "-o", "a", "--delay", "0", "--processes", "2", "--sitemaps", "no", "--quiet")
+    assert time.monotonic() - began < 12  # a second and three more until the last retry; else a second for each
+    assert all(site.asked(path) == 1 for path in good) and all(site.asked(path) == 3 for path in bad)
+
+
 def test_auto_starts_alone(site: Site, weft: Weft) -> None:
     """The default is one process where one is enough: a small crawl pays for no other."""
     site.page("/", links=["/a"])

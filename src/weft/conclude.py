@@ -45,7 +45,7 @@ class Concluded(msgspec.Struct, array_like=True):
     rest_s: float = 0.0  # how long the whole site rests
     asked_s: float | None = None  # what Retry-After asks for
     slow: bool = False  # 429 or 503
-    condemns: Cause | None = None
+    condemns: Cause | None = None  # for which the origin is given up, where it was met too often
     stored_2xx: bool = False
     answer: Fetched | Failure | None = None  # of errands only: robots.txt and sitemaps are read where the crawl is kept
     cookies: list[str] = []  # values of Set-Cookie
@@ -73,11 +73,13 @@ def conclude_failure(lease: Lease, failure: Failure, limits: Limits) -> Conclude
     done = Concluded(lease=lease, visit=visit, state="E")
     if lease.purpose is not Purpose.PAGE:
         done.answer = failure
+    if policy.stalls:
+        done.condemns = failure.cause
     if policy.retried and lease.attempt <= limits.retries:
         delay_s = policy.first_delay_s * policy.growth ** (lease.attempt - 1)
         done.retry_s = max(delay_s, failure.retry_after_s or 0.0)
         done.rest_s = done.retry_s if policy.condemns_origin else 0.0
-    elif policy.condemns_origin or policy.stalls:
+    elif policy.condemns_origin:
         done.condemns = failure.cause
     return done
 

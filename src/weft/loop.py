@@ -67,7 +67,7 @@ class Crawl:
         self._batch: list[Concluded] = []
         self._batch_pages = 0  # of the batch: leases of pages, and those that bring a stored page
         self._batch_stored = 0
-        self._batch_feeds = False  # it has links of a site that has nothing else to do
+        self._batch_feeds = False  # it has work for a site that has nothing else to do
         self.visits = 0
         self._looked_again = -1
         self._sitemap_entries: list[tuple[Concluded, list[tuple[str, str]]]] = []
@@ -130,6 +130,7 @@ class Crawl:
         crew = self.parts.crew
         for lease, asked in crew.brought_back():
             self.parts.frontier.brought_back(lease, asked=asked)
+            self._batch_feeds = True  # its site may have nothing else until the tick lets it wait again
         while crew.has_rest or (concluded < ANSWERS_A_TURN and self.parts.clock.seconds() < until_s):
             done = crew.next()
             if done is None:
@@ -345,13 +346,18 @@ class Crawl:
             self._own_key_redirect(done)
             if lease.depth == 0:  # a seed may lead to its real host: example.org to www.example.org
                 self.parts.judge.seed_redirects_to(done.links.targets[0], lease.url)
-        if done.condemns is not None:
-            bearable = STALLS_MAX if POLICIES[done.condemns].stalls else self._limits.retries
-            if frontier.site(lease.site).failures > bearable:
-                self.parts.rules.give_up(origin_of(lease.url), lease.site, done.condemns)
+        self._give_up(done)
         if visit.hash is not None:
             known = visit.hash if self.parts.store.meets_body(visit.hash) else None
             self.parts.judge.fetched(lease.url, lease.site, known)
+
+    def _give_up(self, done: Concluded) -> None:
+        """Gives an origin up that has failed too often in a row, pages and sitemaps counted together."""
+        if done.condemns is None:
+            return
+        bearable = STALLS_MAX if POLICIES[done.condemns].stalls else self._limits.retries
+        if self.parts.frontier.site(done.lease.site).failures > bearable:
+            self.parts.rules.give_up(origin_of(done.lease.url), done.lease.site, done.condemns)
 
     def _own_key_redirect(self, done: Concluded) -> None:
         """`/a` to `/a/` with the slash rule on: the same page, asked again at the other URL."""
@@ -402,7 +408,10 @@ class Crawl:
 
     def _sitemap(self, done: Concluded) -> None:
         parts, lease, answer = self.parts, done.lease, _answer_of(done)
+        self._give_up(done)
         if isinstance(answer, Failure) or done.retry_s is not None:
+            if done.condemns is not None:
+                parts.frontier.site(lease.site).reads_later = True
             if done.retry_s is not None:
                 again = msgspec.structs.replace(lease, attempt=lease.attempt + 1)
                 parts.frontier.errand(site_of(lease.url), again)

@@ -36,7 +36,9 @@ class Heads:
     def next_waiting(self, site: Site) -> Waiting | None:
         """Takes the first page out of the site's queue; None where it is empty, or others wait longer."""
         entry = site.pop()
-        if entry is None and site.cursor is not END:
+        if (entry is None or entry.priority >= AGAIN) and site.cursor is not END:
+            if entry is not None:
+                site.push(entry)
             if site.cursor is not START and self._sites.on_disk and self._sites.is_full:
                 site.is_through = True  # others wait longer
                 return None

@@ -138,9 +138,9 @@ class Leases:
         return lease
 
     def _errand_or_page(self, site: Site) -> Lease | None:
-        """Sitemaps and pages take turns: a site may have hundreds of sitemaps, or one that hangs."""
+        """Sitemaps and pages take turns: a site may have hundreds of sitemaps. Where one hung, they all come last."""
         if site.errands:
-            page_first = site.owes_page and site.errands[0].purpose is not Purpose.ROBOTS
+            page_first = site.errands[0].purpose is not Purpose.ROBOTS and (site.owes_page or site.reads_later)
             lease = (self._page(site) if page_first else None) or self._errand(site)
             if lease is not None:
                 return lease

@@ -10,15 +10,15 @@ import heapq
 from collections import deque
 from collections.abc import Callable
 
-from weft.records import Lease
+from weft.records import Lease, Purpose
 
 REST_MAX_S = 86_400.0
 HeadKey = tuple[int, int]
 END: HeadKey = (1 << 62, 0)
 START: HeadKey = (-(1 << 62), 0)
 AGAIN = 1 << 60
-"""Added to the priority of a page that is tried again: it comes after those of the head that never were. So pages that
-always answer 503 keep nobody waiting."""
+"""Added to the priority of a page that is tried again: it comes after those of its site that never were. So pages that
+always answer 503, or time out, keep nobody waiting."""
 
 
 class Waiting:
@@ -39,14 +39,14 @@ class Waiting:
 class Site:
     """One site that has work: its clock, and the head of its queue.
 
-    ``heads`` holds every waiting page of the site up to ``cursor``; what comes after it lies on disk. A site whose
-    head is used up while others wait on disk has had its turn, and makes room (``is_through``).
+    ``heads`` holds every waiting page of the site up to ``cursor``, and those that come ``AGAIN``; the others lie on
+    disk. A site whose head is used up while others wait on disk has had its turn, and makes room (``is_through``).
     """
 
     __slots__ = (
         "ahead", "cursor", "delay_s", "errands", "failures", "first_ms", "good_answers", "head", "heads", "host", "id",
         "ip", "is_through", "name", "next_at", "owes_page", "pace_s", "pages", "parallel", "parked", "placed",
-        "resolving", "robots_pending", "running", "slow_answers", "turns",
+        "reads_later", "resolving", "robots_pending", "running", "slow_answers", "turns",
     )  # fmt: skip
 
     def __init__(self, site_id: int, name: str, host: str, delay_s: float, parallel: int) -> None:
@@ -64,6 +64,7 @@ class Site:
         self.cursor: HeadKey = END
         self.errands: deque[Lease] = deque()
         self.owes_page = True  # the next turn is that of a page, if one waits, and not that of a sitemap
+        self.reads_later = False  # one of its sitemaps did not come: they all wait behind its pages
         self.robots_pending = False
         self.resolving = False
         self.ip = ""
@@ -88,6 +89,11 @@ class Site:
         if self.errands:
             return True
         return not self.robots_pending and not self.is_through and (bool(self.heads) or self.cursor is not END)
+
+    @property
+    def has_urgent_errand(self) -> bool:
+        """Whether the errands it has come before its pages: robots.txt always does."""
+        return not self.reads_later or self.errands[0].purpose is Purpose.ROBOTS
 
     @property
     def is_bound(self) -> bool:
@@ -159,7 +165,8 @@ class Schedule:
         site.placed = True
         self._number += 1
         if site.next_at <= now:
-            priority, page = (START[0], 0) if site.errands else (site.turns, 0) if self._by_turns else site.peek()
+            urgent = site.errands and site.has_urgent_errand
+            priority, page = (START[0], 0) if urgent else (site.turns, 0) if self._by_turns else site.peek()
             if priority >= AGAIN:  # behind others of its site, not behind other sites
                 priority -= AGAIN
             heapq.heappush(self._ready, (priority, page, self._number, site))

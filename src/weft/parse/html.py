@@ -17,7 +17,7 @@ from turbohtml import Document, Element, Namespace
 
 from weft.lazy import regex
 from weft.parse.bounds import tree_of
-from weft.parse.content import charset_of, decode, is_html, media_type, sniff_encoding
+from weft.parse.content import charset_of, is_html, media_type, sniff_encoding
 from weft.parse.directives import (
     Directives,
     header_links,
@@ -27,6 +27,7 @@ from weft.parse.directives import (
     x_robots_directives,
 )
 from weft.parse.text import flat_text, plain_text, seen_text, visible_text
+from weft.parse.xhtml import markup_of
 from weft.records import Link, LinkKind, Links, Parsed
 from weft.url import Resolver, is_plain_fragment
 
@@ -98,10 +99,7 @@ def parse_page(
             page.text = plain_text(body, content_type)
         return page.parsed(media, encoding)
     try:
-        if encoding.startswith("utf-16"):
-            tree = tree_of(decode(body, encoding).encode("utf-8", "replace"), "utf-8")
-        else:
-            tree = tree_of(body, encoding)
+        tree = tree_of(*markup_of(body, media, encoding))
         if tree is None:
             page.problems.append("too large a tree: parsing took too much memory")
             return page.parsed(media, encoding)

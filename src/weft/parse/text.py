@@ -11,6 +11,7 @@ from turbohtml import CData, Document, Element, Node, PlainText, Text
 
 from weft.parse.bounds import tree_of
 from weft.parse.content import charset_of, decode, is_html, media_type, sniff_encoding
+from weft.parse.xhtml import markup_of
 
 MAX_NODES: Final = 2_000
 """How many nodes of one element are looked at for a short text."""
@@ -61,10 +62,8 @@ def _text_of(body: bytes, content_type: str | None, text_of: Callable[[Document]
     encoding = sniff_encoding(body, charset_of(content_type))
     if not is_html(media):
         return decode(body, encoding) if media.startswith("text/") else ""
-    if encoding.startswith("utf-16"):
-        body, encoding = decode(body, encoding).encode("utf-8", "replace"), "utf-8"
     try:
-        tree = tree_of(body, encoding)
+        tree = tree_of(*markup_of(body, media, encoding))
         return text_of(tree.document) if tree else ""
     except Exception:  # foreign code: a page it cannot take has no text
         return ""

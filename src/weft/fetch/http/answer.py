@@ -52,7 +52,7 @@ def parse_head(lines: Sequence[bytes]) -> Head | None:
     if b"\n " in raw or b"\n\t" in raw:
         rest = _unfolded(rest)
     headers = tuple(filter(None, map(_header_of, rest)))
-    return Head(raw, status, status_line[5 : status_line.find(" ")], headers)
+    return Head(raw, status, status_line.split(None, 1)[0][5:], headers)
 
 
 def _header_of(line: str) -> tuple[str, str] | None:

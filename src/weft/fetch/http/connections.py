@@ -13,6 +13,7 @@ from weft.fetch.http.watch import silence
 from weft.url import origin_of
 
 DEAD_ADDRESS_S = 60.0
+STALLS_ON_REUSE = 2
 MAX_REMEMBERED = 10_000  # of each
 
 _Key = TypeVar("_Key", bound=Hashable)
@@ -25,6 +26,7 @@ class Connections:
     def __init__(self) -> None:
         self.multiplexed: set[int] = set()  # sockets that speak HTTP/2
         self.fickle: dict[str, None] = {}  # origins that lose connections they had kept
+        self.stalling: dict[str, int] = {}  # how often they were silent on those, by origin; no answer on one since
         self._silenced: dict[int, None] = {}  # local ports of connections that were shut from this side
         self._dead: dict[str, float] = {}  # addresses that did not connect, and until when that counts
 
@@ -47,6 +49,22 @@ class Connections:
             return True
         _note(self.fickle, origin_of(transfer.lease.url), None)
         return False
+
+    def reused(self, url: str, *, answered: bool) -> None:
+        """A request on a connection that was used before has ended, answered or by silence up to its deadline.
+
+        Some servers keep connections open and answer only the first request of each; and a connection of HTTP/2 that
+        the network has dropped stays in use. After a second time without a word, no connection is kept.
+        """
+        origin = origin_of(url)
+        if answered:
+            self.stalling.pop(origin, None)
+            return
+        stalls = self.stalling.pop(origin, 0) + 1
+        if stalls < STALLS_ON_REUSE:
+            _note(self.stalling, origin, stalls)
+        else:
+            _note(self.fickle, origin, None)
 
     def in_good_order(self, addresses: Sequence[str], now_s: float) -> Sequence[str]:
         """The addresses, those that did not connect a moment ago last."""

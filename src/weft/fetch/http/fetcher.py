@@ -82,6 +82,7 @@ class Fetcher:
         self._connections = Connections()
         self.may_send, self._in_good_order = self._connections.may_send, self._connections.in_good_order
         self._multiplexed, self._fickle = self._connections.multiplexed, self._connections.fickle
+        self._stalling = self._connections.stalling
         spend = self._spend if self._rate is not None else None
         self._outcomes = Outcomes(jar, self._epoch_ms, self._multiplexed, spend)
         self._outcome = self._outcomes.of
@@ -299,6 +300,8 @@ class Fetcher:
         if code and self._tries_again(transfer, code, message):
             return
         lease = transfer.lease
+        if code == pycurl.E_OPERATION_TIMEDOUT or self._stalling:
+            self._note_reuse(transfer, code)
         outcome: Outcome
         try:
             outcome = self._outcome(transfer, code, message)
@@ -308,6 +311,14 @@ class Fetcher:
         self.finished.append((lease, outcome))
         if isinstance(outcome, Fetched) and len(outcome.body) > LARGE_B:
             self._large_waits = True
+
+    def _note_reuse(self, transfer: Transfer, code: int) -> None:
+        """Remember what came of a request on a connection that was used before."""
+        curl = transfer.curl
+        if curl.getinfo(pycurl.NUM_CONNECTS) or not curl.getinfo(pycurl.REQUEST_SIZE):
+            return
+        if code == 0 or (code == pycurl.E_OPERATION_TIMEDOUT and not transfer.head):
+            self._connections.reused(transfer.lease.url, answered=code == 0)
 
     def _give_up(self, transfer: Transfer, error: Exception) -> None:
         """End a transfer that libcurl did not even take."""
