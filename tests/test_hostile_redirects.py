@@ -105,6 +105,9 @@ def test_locations_lead_where_browsers_go(tmp_path: Path, site: Site) -> None:
         "/t20/é".encode().decode("latin-1"): "/t20/%C3%A9",  # as UTF-8,
         "/t21/\xe9": "/t21/%E9",  # and what is none, byte by byte
         "/t22?é".encode().decode("latin-1"): "/t22?%C3%A9",
+        "/t47à".encode().decode("latin-1"): "/t47%C3%A0",  # its last byte is a blank in Latin-1
+        "/t48\u2028".encode().decode("latin-1"): "/t48%E2%80%A8",
+        "/t49\x85": "/t49%85",
         f"http://{HOST.upper()}:0{site.port}/t23": "/t23",
         f"http://%68ostile.test:{site.port}/t24": "/t24",
         f"http://\uff48ostile.test:{site.port}/t25".encode().decode("latin-1"): "/t25",
