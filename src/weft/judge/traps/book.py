@@ -10,7 +10,9 @@ from weft.judge.traps.calendars import WALKED, Calendars
 from weft.judge.traps.hosts import Hosts
 from weft.judge.traps.ledger import Ledger, Row, mark_of
 from weft.judge.traps.repeats import Repeats
+from weft.judge.traps.respelled import Respelled
 from weft.judge.traps.spellings import Spellings
+from weft.judge.traps.steps import Steps
 from weft.judge.traps.urls import (
     Date,
     Problem,
@@ -27,7 +29,7 @@ from weft.ports import Parent
 from weft.records import ADMITTED, Verdict
 from weft.spec import Traps
 
-_ODD = re.compile(r"//|[;(+,|]|\.\.|%2[bBcC]|%7[cC]")
+_ODD = re.compile(r"//|[;(+,|=]|\.\.|%2[bBcC]|%7[cC]")
 
 
 class TrapBook:
@@ -48,9 +50,12 @@ class TrapBook:
         self._watches = Watches(traps.endless_site_pages, self._suspects)
         self._hosts = Hosts(traps.hosts_per_domain, suffix)
         spellings = Spellings(traps)
-        ledgers = (
-            spellings.aliases, self._chains, self._repeats.ledger, self._watches.endless, self._hosts.ledger,
-            self._calendars.ledger, self._watches.pages, spellings.variants, spellings.sessions,
+        self._steps = Steps(traps.chain)
+        self._respelled = Respelled(traps.spellings)
+        ledgers: tuple[Ledger | Respelled, ...] = (
+            spellings.aliases, self._chains, self._steps.ledger, self._respelled, self._repeats.ledger,
+            self._watches.endless, self._hosts.ledger, self._calendars.ledger, self._watches.pages,
+            spellings.variants, spellings.sessions,
         )  # fmt: skip
         self._ledgers = {ledger.prefix: ledger for ledger in ledgers}
         self.fetched, self._learn_endless = self._repeats.fetched, self._watches.learn
@@ -78,6 +83,8 @@ class TrapBook:
             far = traps.chain > 0 and (run > traps.chain // 16 or parent.depth >= traps.chain // 2)
             if far:
                 problem = self._chain(site_id, path, query, parent, run)
+            if problem is None and run and traps.chain:
+                problem = self._steps.problem(site_id, url, parent.url, run > traps.chain // 16)
             if problem is None and self._parent_date is not None:
                 problem = self._calendar(site_id, path, query, self._parent_date)
         if problem is None and site_id in self._suspects:
@@ -86,6 +93,8 @@ class TrapBook:
             problem = self._host(url, origin)
         if problem is None and (query or _ODD.search(path)):
             problem = self._spelling(url, path, query, site_id)
+        if problem is None and traps.spellings:
+            problem = self._respelled.problem(path, query, site_id)
         if problem is not None:
             return Verdict(*problem)
         if far and parent is not None:

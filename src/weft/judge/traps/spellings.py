@@ -12,7 +12,9 @@ from weft.spec import Traps
 
 VALUES_B = 512  # bitmap of the values seen in the queries of one path
 VARIANTS_PER_VALUE = 8
+SITE_VARIANTS_PER_VALUE = 16
 PAIR_FACTOR = 4  # queries of two parameters have this multiple of the budget of those with more
+SITE_FACTOR = 5  # and all mixtures of a site, whatever their path, this one: a shop has its filters in each category
 
 
 class Spellings:
@@ -44,24 +46,25 @@ class Spellings:
                 if self.sessions.number(key) >= limit:
                     return Reason.SESSION_IDS, f"{limit} session ids of {bare[:200]} (--trap-session-ids {limit})"
                 self.sessions.add(key)
-        if traps.query_variants and "&" in query:
-            return self._variant(site_id, path, query.split("&"))
-        if traps.query_variants and not query and (mixture := mixture_of(path)) is not None:
-            return self._variant(site_id, *mixture)
+        if traps.query_variants and (mixture := mixture_of(path, query)) is not None:
+            place, parts = mixture
+            budget = traps.query_variants * (PAIR_FACTOR if len(parts) == 2 else 1)
+            key = f"{site_id} {'2' if len(parts) == 2 else ''}{mark_of(place)}"
+            return self._variant(key, parts, budget, VARIANTS_PER_VALUE) or self._variant(
+                f"{site_id}", (*parts, place), SITE_FACTOR * traps.query_variants, SITE_VARIANTS_PER_VALUE
+            )
         return None
 
-    def _variant(self, site_id: int, path: str, pairs: Sequence[str]) -> Problem | None:
+    def _variant(self, key: str, parts: Sequence[str], limit: int, per_value: int) -> Problem | None:
         """Judges filters that combine: few values, many mixtures. What names things brings new values."""
-        key = f"{site_id} {'2' if len(pairs) == 2 else ''}{mark_of(path)}"
         row = self.variants.blob(key)
         count, bits = int.from_bytes(row[:4], "big"), int.from_bytes(row[4:], "big")
         values = bits.bit_count()
-        budget = self._traps.query_variants
-        limit = budget * (PAIR_FACTOR if len(pairs) == 2 else 1)
         if values < VALUES_B * 6:  # a fuller map says that there are more values than one could combine
-            if count >= limit + VARIANTS_PER_VALUE * values:
+            if count >= limit + per_value * values:
+                budget = self._traps.query_variants
                 return Reason.QUERY_VARIANTS, f"{count} mixtures of {values} values (--trap-query-variants {budget})"
-            for pair in pairs:
-                bits |= 1 << crc32(pair.encode()) % (VALUES_B * 8)
+            for part in parts:
+                bits |= 1 << crc32(part.encode()) % (VALUES_B * 8)
             self.variants.put(key, (count + 1).to_bytes(4, "big") + bits.to_bytes(VALUES_B, "big"))
         return None
