@@ -204,6 +204,7 @@ SESSIONS: dict[str, Web] = {
     "session ids in the path": several(lambda p, n: f"/s/{n};jsessionid={noise(p + str(n)).upper()}", 9),
 }
 TARPITS: dict[str, Web] = {
+    "tarpit of relative links": trap(lambda p: [*(f"{noise(p + str(n), 5)}/" for n in range(4)), "../help/", "/"]),
     "tarpit": trap(tarpit),
     "random slugs": several(lambda p, n: f"/{noise(p + str(n))}", 10),
     "random folders": several(lambda p, n: f"/{noise(p + str(n))}/{noise(str(n) + p)}/", 10),

@@ -3,8 +3,9 @@
 A web that people made folds back on itself: pages are linked from more than one place, and many lead nowhere new.
 A tarpit is a tree: every page brings new links, and nothing deeper is ever linked twice. So a sample of the URLs that
 a site's pages brought is watched for a while. A part of the site is endless if practically none of its URLs is met
-again on another page (links back to ancestors, and between the children of one page, do not count), and practically
-every one of its pages brings new ones of a part that is endless, too.
+again on another page (links back to ancestors, between the children of one page, and inside of one small folder, which
+relative links make for nothing, do not count), and practically every one of its pages brings new ones of a part that
+is endless, too.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ SAMPLE = 2_048  # URLs watched
 ENOUGH = 200  # URLs watched in a site, below which nothing is concluded
 MET_AGAIN = 0.005  # at most this share met again: endless
 FRUITFUL = 0.95  # at least this share of pages with new links: endless
+SMALL = 16  # at most so many of the URLs watched lie in a folder that is small
 HEALTHY = 0.05  # at least this share met again, in every part: no need to watch on
 
 
@@ -58,6 +60,7 @@ class SiteWatch:
         self._end = start + span
         self._parts: dict[str, _Part] = {}
         self._sample: dict[str, _Watched] = {}
+        self._folders: dict[str, int] = {}  # how many of the sample lie in each
         self._healthy = False
 
     @property
@@ -92,7 +95,7 @@ class SiteWatch:
                 if may_sample:
                     self._draw(url, depth, new)
             elif self._sample and pages % 64 == 0 and self._is_healthy():
-                self._healthy, self._sample = True, {}
+                self._healthy, self._sample, self._folders = True, {}, {}
         if pages < self._end:
             return []
         endless = [] if self._healthy else self._endless()
@@ -113,6 +116,8 @@ class SiteWatch:
         for target in new[: SAMPLE - len(self._sample)]:
             part = self._part(group_of(target))
             part.watched += 1
+            folder = _folder_of(target)
+            self._folders[folder] = self._folders.get(folder, 0) + 1
             self._sample[target] = _Watched(depth + 1, url, part)
 
     def _meet(self, url: str, depth: int, known: Sequence[str]) -> None:
@@ -121,6 +126,9 @@ class SiteWatch:
         for target in self._sample.keys() & known:
             met = self._sample[target]
             if met.again or met.depth < depth or met.finder == url or met.finder == parent:
+                continue
+            folder = _folder_of(target)
+            if self._folders[folder] <= SMALL and url.startswith(folder) and met.finder.startswith(folder):
                 continue
             met.again = True
             met.part.again += 1
@@ -152,3 +160,9 @@ class SiteWatch:
                 return sorted(trees)
             for name in ending:
                 del trees[name]
+
+
+def _folder_of(url: str) -> str:
+    """The folder that a URL lies in, with its slash: ``/a/`` for ``/a/b`` and ``/a/b/``."""
+    path = url.partition("?")[0]
+    return path[: path.rfind("/", 0, len(path) - 1) + 1]
