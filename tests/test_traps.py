@@ -19,7 +19,7 @@ from trapweb import YEAR, Web, walk
 
 from weft.errors import Reason
 from weft.judge.traps import TrapBook
-from weft.judge.traps.ledger import Ledger
+from weft.judge.traps.ledger import SAMPLED, Ledger
 from weft.judge.traps.respelled import YOUNG, words_of
 from weft.judge.traps.urls import Date, date_of, is_alias, path_problem, query_problem, shape_of, without_session
 from weft.ports import Parent
@@ -428,7 +428,26 @@ def variants(url: str) -> tuple[str, list[str]]:
     return url, [f"{parts.path}?colour={colour}&size={size}" for colour in range(5) for size in range(4)]
 
 
+def lists(address: str, items: int) -> Web:
+    """Ten lists of 400 pages, each with nothing but the next one and what is linked on it."""
+
+    def web(url: str) -> tuple[str, list[str]]:
+        path = url.removeprefix("http://t.test")
+        if path == "/":
+            return url, [address.format(n, 1) for n in range(10)]
+        if path.startswith("/item"):
+            return url, ["/"]
+        which, page = map(int, re.findall(r"\d+", path))
+        following = [address.format(which, page + 1)] if page < 400 else []
+        return url, [*following, *(f"/item/{which}-{page}-{n}" for n in range(items))]
+
+    return web
+
+
 HONEST: dict[str, tuple[Web, int, int | None]] = {
+    "ten lists": (lists("/list/{}/{}", 0), 10_000, 4_001),
+    "ten lists with things on them": (lists("/list/{}/{}", 2), 20_000, 12_001),
+    "ten lists by query with things on them": (lists("/list?category={}&page={}", 5), 30_000, 24_001),
     "a course": (course, 10_000, 1 + 12 + 144 + 1_728),
     "each page in two cases": (two_cases, 10_000, None),
     "names of two letters": (short_names, 10_000, 1 + 52 * 52),
@@ -734,22 +753,26 @@ def test_spellings_and_steps_survive_a_restart() -> None:
     """Budgets are kept with the crawl: what spells its pages anew, and where numbers go on."""
     traps = Traps(spellings=30, chain=10)
     first = TrapBook(traps, YEAR)
-    for n in range(YOUNG):
+    for n in range(SAMPLED * YOUNG * 2):
         assert first.judge(f"http://t.test/young/{n}", 1, None) is ADMITTED
-    for n in range(40):
-        first.judge(f"http://t.test/{cased('/one/and/the/same', str(n))}", 1, None)
-        first.judge(f"http://t.test/n?page={n + 1}", 2, Parent(f"http://t.test/n?page={n}", 1, 1))
-        first.judge(f"http://t.test/n?page={n + 3}", 2, Parent(f"http://t.test/n?page={n}", 1, 1))
+    for n in range(2_000):
+        first.judge(f"http://t.test{cased('/one/and/the/same', str(n))}", 1, None)
+    for n in range(200):
+        for step in (1, 3):
+            first.judge(f"http://t.test/n?page={n + step}", 2, Parent(f"http://t.test/n?page={n}", 1, 1))
     second = TrapBook(traps, YEAR)
     second.load(list(first.dump()))
     assert list(first.dump()) == []
     for book in (first, second):
-        assert book.judge("http://t.test/Same/And/The/ONE/", 1, None).reason is Reason.SPELLINGS
+        further = [book.judge(f"http://t.test{cased('/same/one/and/the', str(n))}", 1, None).reason for n in range(40)]
+        assert further[-20:] == [Reason.SPELLINGS] * 20
         assert book.judge("http://t.test/the/same/and/another", 1, None) is ADMITTED
         assert book.judge("http://t.test/one/and/the/same/2", 1, None) is ADMITTED
-    step = ("http://t.test/n?page=901", 2, Parent("http://t.test/n?page=900", 1, 1))
-    assert first.judge(*step).reason is Reason.CHAIN_TOO_LONG
-    assert first.judge("http://t.test/n?page=901", 2, Parent("http://t.test/", 1, 0)) is ADMITTED
+        steps = [
+            (f"http://t.test/n?page={n + 1}", 2, Parent(f"http://t.test/n?page={n}", 1, 1)) for n in range(900, 990)
+        ]
+        assert [book.judge(*step).reason for step in steps][-20:] == [Reason.CHAIN_TOO_LONG] * 20
+        assert book.judge("http://t.test/n?page=989", 2, Parent("http://t.test/", 1, 0)) is ADMITTED
 
 
 def test_words_of_a_url() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from weft.errors import Reason
 from weft.judge.traps.calendars import WALKED, Calendars
 from weft.judge.traps.hosts import Hosts
-from weft.judge.traps.ledger import Ledger, Row, mark_of
+from weft.judge.traps.ledger import Ledger, Row, is_sampled, mark_of
 from weft.judge.traps.repeats import Repeats
 from weft.judge.traps.respelled import Respelled
 from weft.judge.traps.spellings import Spellings
@@ -28,6 +28,8 @@ from weft.judge.traps.watches import Watches
 from weft.ports import Parent
 from weft.records import ADMITTED, Verdict
 from weft.spec import Traps
+
+WITHHELD = 500
 
 _ODD = re.compile(r"//|[;(+,|=]|\.\.|%2[bBcC]|%7[cC]")
 
@@ -65,6 +67,8 @@ class TrapBook:
         self._parent_shape: str | None = None
         self._parent_date: Date | None = None
         self._last: tuple[str, str, int] = ("", "", 0)
+        self._withheld_by = ""
+        self._withheld: list[str] = []  # what was refused of the links of that page as one more spelling
 
     # ---- what is asked ---------------------------------------------------------------------------------------
 
@@ -72,6 +76,7 @@ class TrapBook:
         """ADMITTED, or the first rule that refuses, in the order of ``docs/traps.md``; counts what it admits."""
         traps = self._traps
         origin, path, query = split_url(url)
+        sampled = is_sampled(url)
         problem = path_problem(path, traps.path_repeats, traps.path_segments)
         if problem is None and query:
             problem = query_problem(query, traps.query_repeats, traps.query_b)
@@ -83,7 +88,7 @@ class TrapBook:
             far = traps.chain > 0 and (run > traps.chain // 16 or parent.depth >= traps.chain // 2)
             if far:
                 problem = self._chain(site_id, path, query, parent, run)
-            if problem is None and run and traps.chain:
+            if problem is None and run and traps.chain and (sampled or site_id in self._steps.sites):
                 problem = self._steps.problem(site_id, url, parent.url, run > traps.chain // 16)
             if problem is None and self._parent_date is not None:
                 problem = self._calendar(site_id, path, query, self._parent_date)
@@ -93,8 +98,10 @@ class TrapBook:
             problem = self._host(url, origin)
         if problem is None and (query or _ODD.search(path)):
             problem = self._spelling(url, path, query, site_id)
-        if problem is None and traps.spellings:
+        if problem is None and traps.spellings and (sampled or site_id in self._respelled.sites):
             problem = self._respelled.problem(path, query, site_id)
+            if problem is not None and parent is not None:
+                self._withhold(url, parent.url)
         if problem is not None:
             return Verdict(*problem)
         if far and parent is not None:
@@ -154,7 +161,15 @@ class TrapBook:
             self._calendars.learn(date, site_id, new, known)
         # an archive that is read from years to months to days is a tree, but no endless one
         if self._traps.endless_site_pages and (date is None or self._calendars.counts(site_id)[0] >= WALKED):
+            if url == self._withheld_by:  # a page that spells its links anew brings them, though they are refused
+                new = (*new, *self._withheld)
             self._learn_endless(url, site_id, depth, new, known)
+
+    def _withhold(self, url: str, parent: str) -> None:
+        if parent != self._withheld_by:
+            self._withheld_by, self._withheld = parent, []
+        if len(self._withheld) < WITHHELD:
+            self._withheld.append(url)
 
     # ---- chains ----------------------------------------------------------------------------------------------
 
@@ -192,10 +207,14 @@ class TrapBook:
         return None
 
     def _chain_keys(self, site_id: int, path: str, query: str, parent: Parent, run: int) -> Iterator[str]:
-        """What the far pages of a wide chain are counted under: their series, and the site."""
-        if run > self._traps.chain // 16:
+        """What far pages are counted under: their series, and the site where they belong to no long chain.
+
+        Lists side by side, and what hangs on their pages, have the bound of each list.
+        """
+        long = self._traps.chain // 16
+        if run > long:
             yield f"{site_id} {mark_of(series_of(path, query, self._parent_path, self._parent_query))}"
-        if parent.depth >= self._traps.chain // 2:
+        elif parent.depth >= self._traps.chain // 2 and parent.chain <= long:
             yield f"{site_id} depth"
 
     # ---- durable ---------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ A tarpit is a tree: every page brings new links, and nothing deeper is ever link
 a site's pages brought is watched for a while. A part of the site is endless if practically none of its URLs is met
 again on another page (links back to ancestors, between the children of one page, and inside of one small folder, which
 relative links make for nothing, do not count), and practically every one of its pages brings new ones of a part that
-is endless, too.
+is endless, too, and more than one on average: what goes on page by page is a chain, which has a bound of its own.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ SAMPLE = 2_048  # URLs watched
 ENOUGH = 200  # URLs watched in a site, below which nothing is concluded
 MET_AGAIN = 0.005  # at most this share met again: endless
 FRUITFUL = 0.95  # at least this share of pages with new links: endless
+GROWTH = 1.1  # at least so many new URLs a page: lists side by side, each page with the next one, are no tree
 SMALL = 16  # at most so many of the URLs watched lie in a folder that is small
 HEALTHY = 0.05  # at least this share met again, in every part: no need to watch on
 
@@ -27,11 +28,12 @@ HEALTHY = 0.05  # at least this share met again, in every part: no need to watch
 class _Part:
     """What is counted for one part of a site in one span."""
 
-    __slots__ = ("again", "brought", "fruitful", "pages", "watched")
+    __slots__ = ("again", "brought", "children", "fruitful", "pages", "watched")
 
     def __init__(self) -> None:
         self.pages = self.fruitful = self.watched = self.again = 0
         self.brought: dict[str, int] = {}  # how many of its pages brought new URLs of that part
+        self.children: dict[str, int] = {}  # and how many URLs these were
 
     @property
     def is_tree(self) -> bool:
@@ -86,7 +88,10 @@ class SiteWatch:
         part.pages += 1
         if new:
             part.fruitful += 1
-            for name in {self._name(group_of(target)) for target in new}:
+            names = [self._name(group_of(target)) for target in new]
+            for name in names:
+                part.children[name] = part.children.get(name, 0) + 1
+            for name in {*names}:
                 part.brought[name] = part.brought.get(name, 0) + 1
         if not self._healthy:
             if self._sample:
@@ -157,9 +162,15 @@ class SiteWatch:
         while True:  # what only brings pages of parts that end, ends
             ending = [n for n, p in trees.items() if max(p.brought.get(m, 0) for m in trees) < p.pages * FRUITFUL]
             if not ending:
-                return sorted(trees)
+                return sorted(trees) if _growth(trees) >= GROWTH else []
             for name in ending:
                 del trees[name]
+
+
+def _growth(trees: dict[str, _Part]) -> float:
+    """How many new URLs of these parts a page of them brought."""
+    pages = sum(part.pages for part in trees.values())
+    return sum(part.children.get(name, 0) for part in trees.values() for name in trees) / pages if pages else 0.0
 
 
 def _folder_of(url: str) -> str:

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from xxhash import xxh3_64_intdigest
 
 from weft.errors import Reason
-from weft.judge.traps.ledger import Row
+from weft.judge.traps.ledger import SAMPLED, Row
 from weft.judge.traps.urls import Problem
 
-YOUNG = 256  # URLs of a site that are not looked at: small sites cost nothing
-PER_PAGE = 3  # further spellings for each different page, beside the budget
+YOUNG = 64  # sampled URLs of a site that are not looked at: small sites cost nothing
+PER_PAGE = 1  # further spellings among the sampled URLs for each different page, beside the budget
 MAP_B = 4_096  # Bloom filter of the pages of one site, two bits for each
 PAGES = 12_000  # different pages of a site after which the filter is too full to say anything
 SITES = 1_000
@@ -30,12 +30,16 @@ _DIGIT = re.compile(r"\d")
 
 
 class Respelled:
-    """See the module. Durable as a ledger is, with one row for each site."""
+    """See the module. Durable as a ledger is, with one row for each site.
+
+    Asked for sampled URLs, and for all of the ``sites`` that were found out.
+    """
 
     prefix = "w"
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
+        self.sites: set[int] = set()
         self._young: dict[int, int] = {}
         self._rows: dict[int, bytearray] = {}
         self._changed: set[int] = set()
@@ -55,8 +59,9 @@ class Respelled:
         first, second = mark % _BITS, (mark >> 32) % _BITS
         self._changed.add(site_id)
         if row[_HEAD_B + (first >> 3)] >> (first & 7) & 1 and row[_HEAD_B + (second >> 3)] >> (second & 7) & 1:
-            if again >= self._limit + PER_PAGE * pages:
-                detail = f"{again} further spellings of {pages} pages (--trap-spellings {self._limit})"
+            if again >= self._limit // SAMPLED + PER_PAGE * pages:
+                self.sites.add(site_id)
+                detail = f"{SAMPLED * again} further spellings of {pages} pages (--trap-spellings {self._limit})"
                 return Reason.SPELLINGS, detail
             row[:4] = (again + 1).to_bytes(4, "big")
             return None
@@ -76,6 +81,7 @@ class Respelled:
         if len(self._rows) >= SITES:
             oldest = next(iter(self._rows))
             del self._rows[oldest]
+            self.sites.discard(oldest)
             self._changed.add(oldest)
         row = self._rows[site_id] = bytearray(_HEAD_B + MAP_B)
         return row

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 
 from weft.errors import Reason
-from weft.judge.traps.ledger import Ledger, mark_of
+from weft.judge.traps.ledger import SAMPLED, Ledger, mark_of
 from weft.judge.traps.urls import Problem
 
-USUAL = 20  # steps of one width, from which on it is one of the usual widths of its series
+USUAL = 5  # sampled steps of one width, from which on it is one of the usual widths of its series
 STEPS_PER_CHAIN = 4  # steps of usual widths in one series, as a multiple of the length of a chain
 OTHERS = 10  # one step of another width in so many, and the series is no list but pages that know each other
 GRID = 2  # pages far from the start, found by steps in two directions, as a multiple of the length of a chain
@@ -26,10 +26,14 @@ _NUMBER = re.compile(r"(\d+)")
 
 
 class Steps:
-    """See the module. ``limit`` is the length of a chain; 0 switches this off."""
+    """See the module. ``limit`` is the length of a chain.
+
+    Asked for sampled URLs, and for all of the ``sites`` that were found out.
+    """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
+        self.sites: set[int] = set()
         self.ledger = Ledger("u", 20_000)
         self._widths: dict[str, dict[int, int]] = {}  # by series: how often each width came
         self._parent = ""
@@ -63,9 +67,10 @@ class Steps:
             if usual:
                 self.ledger.put(series, usual | min(others + 1, _COUNT) << 20)
             return None
-        most = STEPS_PER_CHAIN * self._limit
-        if usual >= most and others * OTHERS < usual:
-            return Reason.CHAIN_TOO_LONG, f"{usual} steps down one series of numbers (--trap-chain {self._limit})"
+        if usual * SAMPLED >= STEPS_PER_CHAIN * self._limit and others * OTHERS < usual:
+            self.sites.add(site_id)
+            steps = f"{SAMPLED * usual} steps down one series of numbers"
+            return Reason.CHAIN_TOO_LONG, f"{steps} (--trap-chain {self._limit})"
         self.ledger.put(series, min(usual + 1, _COUNT) | others << 20)
         return None
 
@@ -75,8 +80,10 @@ class Steps:
         row = bytearray(self.ledger.blob(key) or bytes(16))
         counts = [int.from_bytes(row[place : place + 4], "big") for place in range(0, 16, 4)]
         first, second = sorted(counts, reverse=True)[:2]
-        if first + second >= GRID * self._limit and second * SIDES >= first:
-            return Reason.CHAIN_TOO_LONG, f"{first + second} pages far out in a grid (--trap-chain {self._limit})"
+        if SAMPLED * (first + second) >= GRID * self._limit and second * SIDES >= first:
+            self.sites.add(site_id)
+            pages = SAMPLED * (first + second)
+            return Reason.CHAIN_TOO_LONG, f"{pages} pages far out in a grid (--trap-chain {self._limit})"
         place = min(at // 2, 3)
         row[4 * place : 4 * place + 4] = min(counts[place] + 1, _COUNT).to_bytes(4, "big")
         self.ledger.put(key, bytes(row))
