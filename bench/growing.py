@@ -20,7 +20,7 @@ from weft.frontier.runs import FAN_IN, RUN_ENTRIES, Runs
 from weft.frontier.settling import Settled
 from weft.frontier.sql import SqlFrontier
 from weft.ports import Clock, Parent, Pass
-from weft.records import ADMITTED, Lease, Link, LinkKind, Verdict
+from weft.records import ADMITTED, Lease, Links, Verdict
 from weft.spec import CrawlSpec, Paces, Politeness
 from weft.store.schema import MIGRATIONS
 from weft.url import DEFAULT_RULES, Normalizer
@@ -39,7 +39,6 @@ WINDOW = 200_000  # URLs admitted one by one before each size
 CACHE_ENTRIES = 400_000  # as with --max-memory 1G
 HASH_SEED = 7
 TEXT = "http://www.host%d.test/folder%d/page-about-%d.html"
-_A = LinkKind.A.value
 _TEXTS = "SELECT id, CAST(text AS BLOB) FROM url WHERE id > ? AND id <= ?"
 
 
@@ -120,14 +119,14 @@ SELECT n, host, {f"printf('{TEXT}', host, n % 97, n) AS text" if text else "NULL
         self.text_b += len(text)
         return text
 
-    def links(self) -> list[Link]:
+    def links(self) -> Links:
         """The links of one page."""
         draw, known = self._draw, self.known
         targets = [self._new(number) for number in range(known, known + NEW_LINKS)]
         span = min(LATELY, known)
         targets += [self.url(known - 1 - int(draw() * span)) for _ in range(LATE_LINKS)]
         targets += [self.url(int(draw() * known)) for _ in range(OLD_LINKS)]
-        return [Link(target, _A, "anchor") for target in targets]
+        return Links(targets, ["anchor"] * len(targets), [""] * len(targets))
 
 
 def open_frontier(database: Database) -> SqlFrontier:
@@ -180,13 +179,13 @@ class Growth:
         self.cpu_s += time.process_time() - cpu
         self.wall_s += time.perf_counter() - wall
 
-    def _conclude(self, pages: list[tuple[Lease, list[Link]]]) -> None:
+    def _conclude(self, pages: list[tuple[Lease, Links]]) -> None:
         frontier = self.frontier
         for lease, _ in pages:
             frontier.freed(lease)
         with self.database.transaction():
             frontier.settle([Settled(lease=lease, state="C") for lease, _ in pages])
-            frontier.discovery.prefetch([link.target for _, links in pages for link in links])
+            frontier.discovery.prefetch([target for _, links in pages for target in links.targets])
             for lease, links in pages:
                 self.visit += 1
                 frontier.discovery.offer(frontier.hands[lease.page], self.visit, links, False)

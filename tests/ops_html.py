@@ -55,21 +55,24 @@ def op_raw_links(given: Input) -> object:
         if value is not None:
             links.append({"tag": element.tag, "attr": attribute, "value": value, "in_template": in_template > 0})
         in_template = max(0, in_template - 1)
-        if element.tag == "template" and not in_template:
+        if element.tag == "template" and element.namespace is Namespace.HTML and not in_template:
             in_template = sum(1 for _ in element.iter_elements())
     return links
 
 
 def op_meta_refresh(given: Input) -> object:
-    """What everybody is told: a refresh for browsers without scripts is none."""
-    options = cast("dict[str, object]", given.get("options") or {})
-    extra = cast("list[str]", given.get("extra") or [])
+    """What everybody is told: a refresh for browsers without scripts is none, unless ``ignore_tags`` says otherwise."""
+    options = _options(given)
+    extra = [*_list(given.get("extra")), *_list(options.get("encoding"))]
+    ignored = _set(options.get("ignore_tags", ("script", "noscript")))
     body = _bytes(given, "html")
-    if options.get("ignore_tags") == []:
-        body = re.sub(rb"(?i)(</?)(?=(?:no)?script\b)", rb"\1x-", body)
-    encoding = encoding_named(extra[0]) if extra else None
+    for tag in {"script", "noscript"} - ignored:
+        body = re.sub(rb"(?i)(</?)(?=%b\b)" % tag.encode(), rb"\1x-", body)
+    encoding = _encoding_named(extra[0]) if extra else None
     document = _document(body, encoding)
     for element in document.iter_elements("meta"):
+        if any(element.closest(tag) for tag in ignored):
+            continue
         if (element.attr("http-equiv") or "").strip().lower() == "refresh":
             refresh = parse_refresh(element.attr("content") or "")
             if refresh and refresh.url:
@@ -85,7 +88,7 @@ def _delay_as_written(meta: Element) -> float:
 
 
 def op_base_url(given: Input) -> object:
-    encoding = cast("str | None", given.get("encoding")) or "utf-8"
+    encoding = _encoding_named(cast("str | None", given.get("encoding"))) or "utf-8"
     return _base_url(_document(_bytes(given, "html"), encoding), str(given["url"]), encoding)
 
 
@@ -110,15 +113,17 @@ def op_robots_meta(given: Input) -> object:
 
 def op_x_robots_tag(given: Input) -> object:
     """In the suite behind this op ``none`` of the header forbids copies too; that of a meta element does not."""
-    values = cast("list[str]", given["x_robots_tag"])
+    values = _list(given["x_robots_tag"])
     directives = x_robots_directives(values, "weft")
-    return (directives | Directives(nocache=directives.noindex and "none" in values))._asdict()
+    words = {word.strip().lower() for value in values for word in value.split(",")}
+    return (directives | Directives(nocache=directives.noindex and "none" in words))._asdict()
 
 
 def op_links_scrapy(given: Input) -> object:
     """The links that another crawler's link extractor finds with the given options."""
-    options = {name: _literal(value) for name, value in cast("dict[str, str]", given["options"]).items()}
-    encoding = encoding_named(str(given["encoding"])) or "utf-8"
+    positional = zip(_SCRAPY_ARGUMENTS, cast("list[object]", given.get("args") or []), strict=False)
+    options = {name: _literal(value) for name, value in positional} | _options(given)
+    encoding = _encoding_named(cast("str | None", given.get("encoding"))) or "utf-8"
     document = turbohtml.parse(_bytes(given, "html"), encoding=encoding)
     page = str(given["url"])
     base = _base_url(document, page, encoding)
@@ -145,6 +150,11 @@ def _goto_page(value: str, resolve: Callable[[str], str | None]) -> str | None:
     match = re.search(r"javascript:goToPage\('(.*?)'", value)
     return resolve(match[1]) if match else None
 
+
+_SCRAPY_ARGUMENTS = (
+    *("allow", "deny", "allow_domains", "deny_domains", "restrict_xpaths", "tags", "attrs", "canonicalize", "unique"),
+    *("process_value", "deny_extensions", "restrict_css", "strip", "restrict_text", "deny_tags", "deny_attrs"),
+)
 
 # A function cannot be recorded; this is the one that the recorded test defines.
 _PROCESSES = {"<function TestLxmlLinkExtractor.test_process_value.<locals>.process_value": _goto_page}
@@ -209,7 +219,7 @@ def _canonical(url: str) -> str:
 
 def _document(body: bytes, encoding: str | None) -> Document:
     """The tree as browsers with scripts see it."""
-    name = encoding_named(encoding) if encoding else None
+    name = _encoding_named(encoding)
     return turbohtml.parse(body, encoding=name or sniff_encoding(body, "utf-8"), scripting=True)
 
 
@@ -233,15 +243,45 @@ def _bytes(given: Input, name: str) -> bytes:
     return value
 
 
-def _literal(value: object) -> object:
+def _encoding_named(label: str | None) -> str | None:
+    """The WHATWG name of an encoding that the suites call by its WHATWG label or by that of Python's codec."""
+    if not label:
+        return None
     try:
-        return ast.literal_eval(value) if isinstance(value, str) else value
+        return encoding_named(label) or encoding_named(codecs.lookup(label).name)
+    except LookupError:
+        return None
+
+
+def _options(given: Input) -> dict[str, object]:
+    return {name: _literal(value) for name, value in cast("dict[str, object]", given.get("options") or {}).items()}
+
+
+def _literal(value: object) -> object:
+    """The value of which the suite recorded ``repr``; one without a value of its own stays as it is written."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return ast.literal_eval(_Patterns().visit(ast.parse(value.strip(), mode="eval")))
     except (ValueError, SyntaxError):
         return value
 
 
+class _Patterns(ast.NodeTransformer):
+    """Puts the text of a pattern in the place of ``re.compile(text, flags)``."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        text, *flags = node.args
+        if ast.unparse(node.func) != "re.compile" or not isinstance(text, ast.Constant):
+            return node
+        ignore_case = "(?i)" if "IGNORECASE" in "".join(map(ast.unparse, flags)) else ""
+        return ast.Constant(f"{ignore_case}{text.value}")
+
+
 def _list(value: object) -> list[str]:
-    return [value] if isinstance(value, str) else [str(item) for item in cast("Iterable[object]", value or ())]
+    if value is None or isinstance(value, (list, tuple, set)):
+        return [str(item) for item in value or ()]
+    return [str(value)]
 
 
 def _set(value: object) -> frozenset[str]:

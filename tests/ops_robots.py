@@ -54,9 +54,9 @@ def _allowed(given: dict[str, object]) -> object:
 
 
 def _allowed_multi_agent(given: dict[str, object]) -> object:
-    agents = given["agents"]
-    assert isinstance(agents, list)
-    rule = _robots_of(given).rules_for(*map(str, agents)).match(path_of(str(given["url"])))
+    agents = given.get("agents")
+    names = agents if isinstance(agents, list) else [agents or ""]
+    rule = _robots_of(given).rules_for(*map(str, names)).match(path_of(str(given["url"])))
     return rule is None or rule.allow
 
 
@@ -67,16 +67,17 @@ def _crawl_delay(given: dict[str, object]) -> object:
 
 
 def _sitemaps(given: dict[str, object]) -> object:
-    base = given.get("robots_url") or given.get("base_url") or ""
-    base = str(base) if "://" in str(base) else f"http://{base or 'localhost'}/"
-    found = (resolve(base, value) for value in _robots_of(given).sitemaps)
+    """Without the address of the file the lines as they are written, else the URLs that they name, each once."""
+    written = _robots_of(given).sitemaps
+    base = given.get("robots_url") or given.get("base_url")
+    if not base:
+        return list(written)
+    found = (resolve(str(base) if "://" in str(base) else f"http://{base}/", value) for value in written)
     return list(dict.fromkeys(url for url in found if url is not None))
 
 
 def _status(given: dict[str, object]) -> object:
-    status = given["status"]
-    assert isinstance(status, int)
-    meaning = meaning_of_status(status)
+    meaning = meaning_of_status(int(str(given["status"])))
     unreachable = meaning is Meaning.UNREACHABLE
     return {"allow_all": not unreachable, "allow_none": unreachable, "defer": unreachable}
 

@@ -59,7 +59,9 @@ def _entry(sitemap_url: str, entry: SitemapEntry) -> dict[str, object]:
     }
     extensions: dict[str, list[dict[str, list[str]]]] = {}
     for extra in entry.extras:
-        extensions.setdefault(extra.kind.upper(), []).append(_extension(extra))
+        fields = _FORMS.get(extra.kind, _extension)(extra)
+        if _REQUIRED.get(extra.kind, frozenset()) <= fields.keys():
+            extensions.setdefault("PAGEMAPS" if extra.kind == "pagemap" else extra.kind.upper(), []).append(fields)
     if extensions:
         found["ext"] = extensions
     return found
@@ -73,12 +75,16 @@ def _priority(text: str | None) -> float:
     return value if 0 <= value <= 1 else 0.5
 
 
-# --- crawler-commons' form of images, news and videos ----------------------------------------------------------------
+# --- crawler-commons' form of images, news, videos, links and PageMaps -----------------------------------------------
 
 _LISTS = {"genres", "keywords", "stock_tickers"}
 _DATES = {"publication_date", "expiration_date"}
 _YES_OR_NO = {"family_friendly", "requires_subscription", "live"}
 _RENAMED = {"live": "is_live", "tag": "tags"}
+_GENRES = {"Blog", "OpEd", "Opinion", "PressRelease", "Satire", "UserGenerated"}
+_MOST_TICKERS = 5
+_LONGEST_VIDEO_S = 28_800
+_REQUIRED = {"image": {"loc"}, "video": {"thumbnail_loc", "title", "description"}}
 _KEPT = {
     "image": {"loc", "caption", "geo_location", "title", "license"},
     "news": {"name", "language", "title", *_LISTS, "publication_date"},
@@ -92,12 +98,13 @@ _KEPT = {
 def _extension(extra: Extra) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name, text, attributes in extra.fields:
-        words = " ".join(text.split())
+        words = " ".join(text.split()) if extra.kind == "video" else text
         if name == "price" and extra.kind == "video":
             found.setdefault("prices", []).append(_price(words, attributes))
         elif name in ("restriction", "platform") and extra.kind == "video":
-            side = "allowed" if attributes.get("relationship") == "allow" else "restricted"
-            found[f"{side}_{'countries' if name == 'restriction' else 'platforms'}"] = words.split()
+            side = {"allow": "allowed", "deny": "restricted"}.get(attributes.get("relationship", "").lower())
+            if side and words:
+                found[f"{side}_{'countries' if name == 'restriction' else 'platforms'}"] = words.split()
         elif name == "gallery_loc" and extra.kind == "video":
             found["gallery_loc"] = [words]
             if attributes.get("title"):
@@ -106,16 +113,20 @@ def _extension(extra: Extra) -> dict[str, list[str]]:
             found["uploader"] = [words]
             if attributes.get("info"):
                 found["uploader_info"] = [attributes["info"]]
-        elif words and name in _KEPT[extra.kind]:
-            found.setdefault(_RENAMED.get(name, name), []).extend(_values(name, words))
+        elif words and name in _KEPT.get(extra.kind, ()) and (values := _values(name, words)):
+            found.setdefault(_RENAMED.get(name, name), []).extend(values)
     return found
 
 
 def _values(name: str, words: str) -> list[str]:
     if name in _LISTS:
-        return [word.strip() for word in words.split(",") if word.strip()]
+        listed = [word.strip() for word in words.split(",") if word.strip()]
+        listed = [word for word in listed if word in _GENRES] if name == "genres" else listed
+        return listed[:_MOST_TICKERS] if name == "stock_tickers" else listed
     if name in _YES_OR_NO:
-        return ["true" if words.lower() == "yes" else "false"]
+        return [str(words.lower() == "yes" or (name == "family_friendly" and words.lower() != "no")).lower()]
+    if name == "duration":
+        return [words] if words.isdecimal() and int(words) <= _LONGEST_VIDEO_S else []
     return [_zoned(words)] if name in _DATES else [words]
 
 
@@ -133,6 +144,26 @@ def _price(words: str, attributes: dict[str, str]) -> str:
         value = "nu"  # what Java's %.2f makes of a missing number
     currency, kind = attributes.get("currency", "null"), attributes.get("type", "own")
     return f"value: {value}, currency: {currency}, type: {kind}, resolution: {attributes.get('resolution', 'null')}"
+
+
+def _link(extra: Extra) -> dict[str, list[str]]:
+    ((_, url, attributes),) = extra.fields
+    others = {f"params.{name.rpartition(':')[2]}": [value] for name, value in attributes.items() if name != "href"}
+    return {"href": [url]} | others
+
+
+def _pagemap(extra: Extra) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    values: list[str] = []
+    for name, text, attributes in extra.fields:
+        if name == "dataobject":
+            values = found.setdefault(f"{attributes.get('type', '')}::{attributes.get('id', '')}", [])
+        elif name == "attribute":
+            values.append(f"{attributes.get('name', 'null')}: {text or attributes.get('value', '')}")
+    return found
+
+
+_FORMS = {"links": _link, "pagemap": _pagemap}
 
 
 # --- Scrapy's form ---------------------------------------------------------------------------------------------------

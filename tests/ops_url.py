@@ -20,7 +20,7 @@ class Sameness(dict[str, str]):
 
 
 def parse_op(given: dict[str, object]) -> object:
-    base, text = given["base"], str(given["input"])
+    base, text = given.get("base"), str(given["input"])
     href = _absolute(text) if base is None else resolve(str(base), text)
     return FAILURE if href is None else _parts(href)
 
@@ -39,7 +39,9 @@ def query_percent_encode_op(given: dict[str, object]) -> object:
 def resolve_op(given: dict[str, object]) -> object:
     """The suites behind this op write references by RFC 3986: a bare authority gets no slash, and a reference that
     cannot be resolved stays as it is where ``resolve`` says None."""
-    base, ref = str(given["base"]), str(given["ref"])
+    base, ref = str(given["base"] or ""), str(given["ref"])
+    if not ref:
+        return base  # with its fragment, which browsers leave out
     url = resolve(base, ref)
     if url is None:
         return ref

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import codecs
 import importlib
 import json
@@ -108,6 +109,47 @@ def test_an_unknown_op_is_a_lookup_error() -> None:
 def test_bytes_arrive_decoded_too() -> None:
     """``x_b64`` is handed over as it is and, decoded, as ``x``."""
     assert handle("robots.allowed", {"robots_b64": "", "agent": "weft", "url": "http://example.org/"}) is True
+
+
+def _b64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+_PAGE = {"html_b64": _b64("<a href=/a>x</a><a href=/B>y</a>"), "url": "http://h/"}
+_REFRESH_IN_SCRIPT = _b64("<script>'<meta http-equiv=refresh content=\"1;url=/x\">'</script>")
+_ROBOTS = _b64("Sitemap: /s.xml\nSitemap: /s.xml")
+
+
+@pytest.mark.parametrize(
+    ("op", "given", "expected"),
+    [
+        ("html.links.scrapy", {**_PAGE, "args": ["'a'"]}, ["http://h/a"]),
+        ("html.links.scrapy", {**_PAGE, "options": {"allow": "re.compile('b', re.IGNORECASE)"}}, ["http://h/B"]),
+        ("html.links.scrapy", {**_PAGE, "options": {"allow": "(re.compile('b'),)"}}, []),
+        ("html.links.scrapy", {**_PAGE, "options": {"attrs": "None"}, "encoding": None}, []),
+        ("html.meta_refresh", {"html_b64": _REFRESH_IN_SCRIPT, "url": "http://h/"}, [None, None]),
+        (
+            "html.meta_refresh",
+            {"html_b64": _REFRESH_IN_SCRIPT, "url": "http://h/", "options": {"ignore_tags": ["noscript"]}},
+            [1.0, "http://h/x"],
+        ),
+        (
+            "html.base_url",
+            {"html_b64": "PGJhc2UgaHJlZj0iL6MiPg==", "url": "http://h/", "encoding": "latin-1"},
+            "http://h/%C2%A3",
+        ),
+        ("http.x_robots_tag", {"x_robots_tag": None}, {"noindex": False, "nofollow": False, "nocache": False}),
+        ("http.x_robots_tag", {"x_robots_tag": "NONE"}, {"noindex": True, "nofollow": True, "nocache": True}),
+        ("robots.sitemaps", {"robots_b64": _ROBOTS}, ["/s.xml", "/s.xml"]),
+        ("robots.sitemaps", {"robots_b64": _ROBOTS, "base_url": "http://h"}, ["http://h/s.xml"]),
+        ("url.resolve", {"base": "http://h/a#f", "ref": ""}, "http://h/a#f"),
+        ("url.resolve", {"base": None, "ref": "http://h/a"}, "http://h/a"),
+    ],
+)
+def test_options_and_shapes_of_the_input(op: str, given: dict[str, object], expected: object) -> None:
+    """What the recorded cases have rarely: options left out, as another type, or by the place of the argument."""
+    answer = handle(op, given)
+    assert ([link["url"] for link in answer] if op == "html.links.scrapy" else answer) == expected  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("how", ["by path", "as a module", "as a neighbour"])

@@ -18,7 +18,7 @@ from weft.frontier.polite import Schedule, Site
 from weft.frontier.settling import Settled
 from weft.frontier.sql import SqlFrontier
 from weft.ports import Clock, Parent, Pass
-from weft.records import ADMITTED, Lease, Link, LinkKind, State, Verdict, Visit
+from weft.records import ADMITTED, Lease, Link, LinkKind, Links, State, Verdict, Visit
 from weft.spec import CrawlSpec, Paces, Politeness, Scope
 from weft.store.schema import MIGRATIONS
 from weft.store.sql import SqlStore
@@ -174,7 +174,9 @@ class FrontierMachine(RuleBasedStateMachine):
             self.sql.discovery.prefetch(link.target for _, _, _, links in self.concluded for link in links)
             packs, rows = [], []
             for _, lease, _, links in self.concluded:
-                packed, _ = self.sql.discovery.offer(self.sql.hands[lease.page], visits[lease.page], links, False)
+                packed, _ = self.sql.discovery.offer(
+                    self.sql.hands[lease.page], visits[lease.page], Links.of(links), False
+                )
                 packs.append((visits[lease.page], packed))
                 rows.append(
                     Visit(id=visits[lease.page], page=lease.page, url=lease.page, purpose=0, attempt=1, started_ms=0)

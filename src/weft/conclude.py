@@ -16,7 +16,7 @@ from weft.dates import iso_of_http_date
 from weft.errors import POLICIES, Cause
 from weft.location import REDIRECTS as REDIRECTS  # part of this module, too
 from weft.location import location_of
-from weft.records import Failure, Fetched, Lease, Link, LinkKind, Parsed, Purpose, Visit
+from weft.records import Failure, Fetched, Lease, LinkKind, Links, Parsed, Purpose, Visit
 from weft.spec import Limits
 
 SLOW_DOWN = frozenset({429, 503})
@@ -25,7 +25,8 @@ SLOW_FIRST_S = 1.0
 SLOW_MAX_S = 300.0
 SAME_URL_REDIRECTS = 3
 
-ParsePage = Callable[[Fetched, str], Parsed]
+Header = Callable[[str], str | None]  # the first value of a header, by its name in lower case
+ParsePage = Callable[[Fetched, str, Header], Parsed]
 
 
 class Concluded(msgspec.Struct, array_like=True):
@@ -34,7 +35,7 @@ class Concluded(msgspec.Struct, array_like=True):
     lease: Lease
     visit: Visit  # its id, and the ids of its URL and its WARC file, are given by the process that keeps the crawl
     state: str  # C or E, were it not tried again
-    links: list[Link] = []
+    links: Links = msgspec.field(default_factory=Links)
     retry_s: float | None = None
     again_at: str | None = None
     rest_s: float = 0.0  # how long the whole site rests
@@ -112,7 +113,7 @@ def conclude_answer(lease: Lease, answer: Fetched, parse: ParsePage) -> Conclude
     if status in REDIRECTS:
         _redirect(done, lease, answer)
     elif answer.body or success:
-        _parsed(done, parse(answer, lease.url), success)
+        _parsed(done, parse(answer, lease.url, header), success)
     done.stored_2xx = success
     if status in PASSING_STATUSES:
         done.slow = status in SLOW_DOWN
@@ -151,7 +152,7 @@ def _redirect(done: Concluded, lease: Lease, answer: Fetched) -> None:
     done.visit.redirect_to = url[:8192]
     if lease.purpose is not Purpose.PAGE:
         return  # a step of an errand, and no link of a page
-    done.links = [Link(url, LinkKind.REDIRECT.value, "", "", fragment)]
+    done.links.add(url, LinkKind.REDIRECT.value, fragment=fragment)
     done.visit.out_links = 1
     if url == lease.url and answer.header("set-cookie") is not None and lease.hops < SAME_URL_REDIRECTS:
         done.again_at = url  # a site that sets a cookie and sends everybody back to the same address

@@ -344,7 +344,7 @@ class Crawl:
         if done.links and visit.status in REDIRECTS:
             self._own_key_redirect(done)
             if lease.depth == 0:  # a seed may lead to its real host: example.org to www.example.org
-                self.parts.judge.seed_redirects_to(done.links[0].target, lease.url)
+                self.parts.judge.seed_redirects_to(done.links.targets[0], lease.url)
         if done.condemns is not None:
             bearable = STALLS_MAX if POLICIES[done.condemns].stalls else self._limits.retries
             if frontier.site(lease.site).failures > bearable:
@@ -355,7 +355,7 @@ class Crawl:
 
     def _own_key_redirect(self, done: Concluded) -> None:
         """`/a` to `/a/` with the slash rule on: the same page, asked again at the other URL."""
-        target, lease = done.links[0].target, done.lease
+        target, lease = done.links.targets[0], done.lease
         key = self.parts.normalizer.key
         if (
             target != lease.url
@@ -476,7 +476,7 @@ class Crawl:
 
     def _offer(self, batch: list[Concluded]) -> list[tuple[int, list[tuple[int | str, ...]]]]:
         frontier = self.parts.frontier
-        frontier.discovery.prefetch(link.target for done in batch for link in done.links)
+        frontier.discovery.prefetch(target for done in batch for target in done.links.targets)
         packs = []
         skips = self.parts.skips
         if skips is not None:
@@ -538,7 +538,7 @@ def _settled(done: Concluded, keeps_cookies: bool) -> Settled:
         stored_2xx=done.stored_2xx,
         retry_s=done.retry_s,
         again_at=done.again_at,
-        redirect_to=done.links[0].target if redirects else None,
+        redirect_to=done.links.targets[0] if redirects else None,
         sets_cookie=bool(done.cookies),
     )
 

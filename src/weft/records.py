@@ -6,6 +6,7 @@ values and not each other.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from enum import IntEnum, StrEnum
 from typing import NamedTuple
 
@@ -60,7 +61,6 @@ class Link(NamedTuple):
     """One link of a page, in document order.
 
     ``target`` is absolute and serialised by the WHATWG rules, without its fragment, which is kept beside it.
-    A named tuple, not a Struct: a page has a hundred of them, and tuples are what SQLite and JSON take.
     """
 
     target: str
@@ -68,6 +68,66 @@ class Link(NamedTuple):
     anchor: str = ""
     rel: str = ""
     fragment: str = ""
+
+
+_A = LinkKind.A.value
+
+
+class Links(msgspec.Struct, array_like=True, gc=False):
+    """The links of a page in document order, in columns: a page has a hundred of them, and what is done to all is done
+    at once. ``kinds`` and ``rels`` name, by its place, only what is no ``<a>``, and what has a ``rel``.
+    """
+
+    targets: list[str] = []
+    anchors: list[str] = []
+    fragments: list[str] = []
+    kinds: dict[int, int] = {}
+    rels: dict[int, str] = {}
+
+    @classmethod
+    def of(cls, links: Iterable[Link]) -> Links:
+        made = cls()
+        for link in links:
+            made.add(*link)
+        return made
+
+    def add(self, target: str, kind: int, anchor: str = "", rel: str = "", fragment: str = "") -> None:
+        if kind != _A:
+            self.kinds[len(self.targets)] = kind
+        if rel:
+            self.rels[len(self.targets)] = rel
+        self.targets.append(target)
+        self.anchors.append(anchor)
+        self.fragments.append(fragment)
+
+    def keep_first(self, count: int) -> None:
+        """Forgets all links but the first so many."""
+        del self.targets[count:], self.anchors[count:], self.fragments[count:]
+        self.kinds = {at: kind for at, kind in self.kinds.items() if at < count}
+        self.rels = {at: rel for at, rel in self.rels.items() if at < count}
+
+    def kind_column(self) -> list[int]:
+        column = [_A] * len(self.targets)
+        for at, kind in self.kinds.items():
+            column[at] = kind
+        return column
+
+    def rel_column(self) -> list[str]:
+        column = [""] * len(self.targets)
+        for at, rel in self.rels.items():
+            column[at] = rel
+        return column
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def __getitem__(self, at: int) -> Link:
+        kind, rel = self.kinds.get(at, _A), self.rels.get(at, "")
+        return Link(self.targets[at], kind, self.anchors[at], rel, self.fragments[at])
+
+    def __iter__(self) -> Iterator[Link]:
+        columns = self.targets, self.kind_column(), self.anchors, self.rel_column(), self.fragments
+        return map(Link, *columns)
 
 
 class Lease(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -138,7 +198,7 @@ class Parsed(msgspec.Struct, frozen=True, gc=False):
     base: str | None = None  # only where a <base href> changed it
     noindex: bool = False
     nofollow: bool = False
-    links: list[Link] = []
+    links: Links = msgspec.field(default_factory=Links)
     links_cut: bool = False  # more links than the bound; the first ones are kept
     problem: str = ""  # what the parser gave up on
     text: str = ""  # as a reader sees it, where it is asked for

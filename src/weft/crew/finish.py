@@ -12,21 +12,26 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import assert_never
 
+import msgspec
+
 from weft import __version__
-from weft.conclude import Concluded, conclude_answer, conclude_failure
+from weft.conclude import Concluded, Header, conclude_answer, conclude_failure
 from weft.crew.mark import ParseMark
 from weft.errors import Cause
 from weft.fetch.http import user_agent_of
 from weft.own import OwnParts
 from weft.parse.content import declared_type, media_type
 from weft.parse.html import parse_page
-from weft.records import Failure, Fetched, Lease, Parsed, Purpose
+from weft.records import Failure, Fetched, Lease, Links, Parsed, Purpose
 from weft.spec import CrawlSpec, Limits
 from weft.store.archive import Archive, FindBody, NoArchive
 from weft.store.warc import WarcWriter
 
 GROUP = 16  # answers finished together,
 GROUP_B = 1 << 18  # and about how much of them: large ones alone, or the network would wait for them
+
+ERROR_PAGE_B = 1 << 16  # up to which one is kept to know it again
+_READ_HEADERS = frozenset({"content-type", "x-robots-tag", "link", "refresh"})
 
 Sketch = Callable[[str], bytes]
 OwnParser = Callable[[bytes, str, str | None, Parsed], Parsed]
@@ -43,6 +48,9 @@ class Finisher:
         self._mark = mark
         self._sketch = sketch_of(spec)
         self._text = ""  # of the page read last
+        self._error_page: tuple[tuple[bytes, list[tuple[str, str]]], Parsed] | None = (
+            None  # the last one, and what it says
+        )
         self.archive = archive
 
     def finish(self, answers: deque[tuple[Lease, Fetched | Failure]]) -> list[Concluded]:
@@ -86,8 +94,19 @@ class Finisher:
             done = conclude_bug(lease, self._limits)
         return done
 
-    def _parse(self, answer: Fetched, url: str) -> Parsed:
-        header = answer.first_values().get
+    def _parse(self, answer: Fetched, url: str, header: Header) -> Parsed:
+        if answer.status < 400 or self._own or len(answer.body) > ERROR_PAGE_B:
+            return self._read(answer, url, header)
+        # A server's error pages are mostly one and the same: it is read once, not for every broken link.
+        said = answer.body, [pair for pair in answer.headers if pair[0] in _READ_HEADERS]
+        if self._error_page is None or said != self._error_page[0]:
+            parsed = self._read(answer, url, header)
+            if parsed.canonical is not None:  # it may be another one for another page
+                return parsed
+            self._error_page = said, parsed
+        return self._error_page[1]
+
+    def _read(self, answer: Fetched, url: str, header: Header) -> Parsed:
         if self._html_only and declared_type(header("content-type")) != "text/html":  # R8: no page at all
             return Parsed(type=media_type(header("content-type"), answer.body))
         with self._mark.of(url):
@@ -104,6 +123,8 @@ class Finisher:
             self._text = parsed.text
             for parse in self._own:
                 parsed = parse(answer.body, url, header("content-type"), parsed)
+                if not isinstance(parsed.links, Links):  # any links will do
+                    parsed = msgspec.structs.replace(parsed, links=Links.of(parsed.links))
             return parsed
 
 
@@ -130,9 +151,9 @@ def conclude_bug(lease: Lease, limits: Limits) -> Concluded:
     return done
 
 
-def _not_parsed(answer: Fetched, _url: str) -> Parsed:
+def _not_parsed(_answer: Fetched, _url: str, header: Header) -> Parsed:
     """robots.txt and sitemaps are read by their own parsers."""
-    return Parsed(type=declared_type(answer.header("content-type")))
+    return Parsed(type=declared_type(header("content-type")))
 
 
 def make_archive(

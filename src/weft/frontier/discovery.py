@@ -9,7 +9,8 @@ from __future__ import annotations
 import sqlite3
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, cast
+from itertools import repeat
+from typing import NamedTuple
 
 import msgspec
 
@@ -21,20 +22,20 @@ from weft.frontier.seen import (
     DEPTH_MAX,
     FINAL,
     HOPPED,
-    ID_SHIFT,
-    LOW,
+    UNKNOWN,
     Seen,
     pack,
     reach,
     url_id_of,
 )
 from weft.ports import Clock, Judge, Parent
-from weft.records import Link, LinkKind
+from weft.records import Link, LinkKind, Links
 from weft.spec import CrawlSpec
 from weft.url import Normalizer, site_of
 
 LIMIT_REASONS = (Reason.SITE_PAGES.value, Reason.SITE_TIME.value)
 _OPEN_REASONS = frozenset((*(reason.value for reason in LINK_REASONS), *LIMIT_REASONS))  # another link may mend
+_A = LinkKind.A.value
 _REDIRECT = LinkKind.REDIRECT.value
 _SITES_IN_RAM = 200_000
 
@@ -233,50 +234,46 @@ class Discovery:
         return len(self.admitted) > before
 
     def offer(
-        self, hand: Hand, visit: int, links: Sequence[Link], nofollow: bool, duplicate: bool = False
+        self, hand: Hand, visit: int, links: Links, nofollow: bool, duplicate: bool = False
     ) -> tuple[list[PackedLink], Found]:
         """Every link of a page as it is stored, and what they led to; admits what belongs to the crawl."""
         hand.offered = True
-        if not links:
+        targets = links.targets
+        if not targets:
             return [], Found(0, [], ())
-        if self._normalizer.ip_hosts:  # R14: a link to the address of a known host is one to the host
-            links = [link._replace(target=self._normalizer.named(link.target)) for link in links]
-            self.prefetch(link.target for link in links)
-        targets, kinds, anchors, rels, fragments = zip(*links, strict=True)
         prefix = hand.url[: hand.url.index("/", 8) + 1]
-        first_new, bound = self._next_url << ID_SHIFT, reach(hand.depth + 1)
-        offered = self._offered(kinds, rels, nofollow, duplicate)
-        infos: list[int | None] = list(map(self.seen.recent.young.get, targets))
-        # known, and not nearer by this link: the common case ends here
-        others: Iterable[int] = [
-            at for at, info in enumerate(infos) if info is None or (info & LOW > bound and offered[at])
-        ]
-        if _REDIRECT in kinds:
-            others = range(len(links))
-        new = self._take_in(hand, visit, links, nofollow, duplicate, infos, offered, others, prefix) if others else []
-        found = cast("list[int]", infos)
+        first_new, bound = self._next_url, reach(hand.depth + 1)
+        offered = self._offered(links, nofollow, duplicate)
+        infos = list(map(self.seen.recent.young.get, targets, repeat(UNKNOWN)))
+        new: list[str] = []
+        if (
+            max(infos) > bound or _REDIRECT in links.kinds.values()
+        ):  # else all are known, and none is nearer by this page
+            new = self._take_in(hand, visit, links, nofollow, duplicate, infos, offered, prefix)
         site_name = site_of(hand.url)
         outside = [target for target in targets if not target.startswith(prefix)]
         external = sum(site_of(target) != site_name for target in outside if target.startswith("http"))
-        known = KnownLinks(targets, found, offered, prefix, first_new)
-        return packed_links(found, kinds, offered, anchors, rels, fragments), Found(external, new, known)
+        known = KnownLinks(targets, infos, offered, prefix, first_new)
+        return packed_links(links, infos, offered), Found(external, new, known)
 
-    def _offered(self, kinds: Sequence[int], rels: Sequence[str], nofollow: bool, duplicate: bool) -> list[int]:
+    def _offered(self, links: Links, nofollow: bool, duplicate: bool) -> list[int]:
         """For each link 1 where it may bring its target in: by its kind, by nofollow, and by what its page is."""
         heed = self._heeds_nofollow
-        only = (nofollow and heed) or duplicate
-        offered = list(map((self._by_redirects if only else self._by_kind).__getitem__, kinds))
-        if heed and any(rels):
-            for at, rel in enumerate(rels):
-                if rel and offered[at] and "nofollow" in rel.split():
+        by_kind = self._by_redirects if (nofollow and heed) or duplicate else self._by_kind
+        offered = [by_kind[_A]] * len(links.targets)
+        for at, kind in links.kinds.items():
+            offered[at] = by_kind[kind]
+        if heed:
+            for at, rel in links.rels.items():
+                if "nofollow" in rel and "nofollow" in rel.split():
                     offered[at] = 0
         return offered
 
     def _take_in(
-        self, hand: Hand, visit: int, links: Sequence[Link], nofollow: bool, duplicate: bool,
-        infos: list[int | None], offered: Sequence[int], places: Iterable[int], prefix: str,
+        self, hand: Hand, visit: int, links: Links, nofollow: bool, duplicate: bool, infos: list[int],
+        offered: Sequence[int], prefix: str,
     ) -> list[str]:  # fmt: skip
-        """Meets what is new at these places, and looks again at what is known and may be nearer now; what was new.
+        """Meets what is new, and looks again at what is known and may be nearer now; what was new.
 
         What is known of each is put into ``infos``.
         """
@@ -284,19 +281,23 @@ class Discovery:
         onward = Way(parent, visit, hand.depth + 1, 0, nofollow, duplicate)
         redirected = Way(parent, visit, hand.depth, hand.hops + 1, nofollow, duplicate)
         find, bound = self.seen.recent.find, reach(hand.depth + 1)
+        redirects = {at for at, kind in links.kinds.items() if kind == _REDIRECT}
         new: list[str] = []
-        for at in places:
-            link = links[at]
-            target, kind = link[0], link[1]
+        for at in [at for at, info in enumerate(infos) if info > bound or at in redirects]:
             info = infos[at]
-            if info is None:
-                info = find(target)
-            if info is None:
-                info = self._meet(link, redirected if kind == _REDIRECT else onward)
+            if info != UNKNOWN and not offered[at]:
+                continue
+            target = links.targets[at]
+            way = redirected if at in redirects else onward
+            found = find(target) if info == UNKNOWN else info
+            if found is None:
+                info = self._meet(links[at], way)
                 if info & ADMITTED and target.startswith(prefix):
                     new.append(target)
-            elif offered[at] and not info & FINAL and (info & LOW > bound or kind == _REDIRECT):
-                self._reconsider(link, info >> ID_SHIFT, redirected if kind == _REDIRECT else onward)
+            else:
+                info = found
+                if offered[at] and not info & FINAL and (info > bound or at in redirects):
+                    self._reconsider(links[at], url_id_of(info), way)
             infos[at] = info
         return new
 
@@ -309,7 +310,7 @@ class Discovery:
             info = self.seen.recent.find(url)
             if info is None:
                 info = self._meet(link, way)
-            elif info & LOW > reach(1):
+            elif info > reach(1):
                 self._reconsider(link, url_id_of(info), way)
             packed.append((url_id_of(info), LinkKind.SITEMAP.value, 1, changed))
         return packed

@@ -5,24 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import overload
 
-from weft.frontier.seen import ADMITTED, ID_SHIFT
+from weft.frontier.seen import ADMITTED, ID
+from weft.records import Links
 
 PackedLink = tuple[int | str, ...]
-"""Id of the target, number of the kind, 1 if it may be followed, anchor; where they are not empty rel and fragment."""
+"""Id of the target, number of the kind, 1 if it may be followed, anchor, and, if any link of the page has one, rel and
+fragment."""
 
 
-def packed_links(
-    infos: Sequence[int], kinds: Sequence[int], offered: Sequence[int], anchors: Sequence[str], rels: Sequence[str],
-    fragments: Sequence[str],
-) -> list[PackedLink]:  # fmt: skip
+def packed_links(links: Links, infos: Sequence[int], offered: Sequence[int]) -> list[PackedLink]:
     """The rows of a page's links, in order."""
-    ids = [info >> ID_SHIFT for info in infos]
-    if not any(fragments) and not any(rels):
-        return list(zip(ids, kinds, offered, anchors, strict=True))
-    return [
-        row if row[5] else row[:5] if row[4] else row[:4]
-        for row in zip(ids, kinds, offered, anchors, rels, fragments, strict=True)
-    ]
+    columns: list[Sequence[int | str]] = [[info & ID for info in infos], links.kind_column(), offered, links.anchors]
+    if links.rels or any(links.fragments):
+        columns += links.rel_column(), links.fragments
+    return list(zip(*columns, strict=True))
 
 
 class KnownLinks(Sequence[str]):
@@ -42,7 +38,7 @@ class KnownLinks(Sequence[str]):
             self._made = [
                 target
                 for target, info, followed in zip(*self._parts, strict=True)
-                if followed and info & ADMITTED and info < first_new and target.startswith(prefix)
+                if followed and info & ADMITTED and info & ID < first_new and target.startswith(prefix)
             ]
         return self._made
 

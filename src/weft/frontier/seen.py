@@ -10,14 +10,15 @@ from xxhash import xxh3_64_intdigest
 
 from weft.frontier.runs import RUN_ENTRIES, Runs
 
-ADMITTED = 1  # the page is, or was, in the queue
-FINAL = 2  # refused for a reason of the URL itself: no other link can bring it in
-HOPPED = 4  # known only as the target of redirects
-DEPTH_SHIFT = 8
+ID_BITS = 34
+ADMITTED = 1 << ID_BITS  # the page is, or was, in the queue
+FINAL = 2 << ID_BITS  # refused for a reason of the URL itself: no other link can bring it in
+HOPPED = 4 << ID_BITS  # known only as the target of redirects
+DEPTH_SHIFT = ID_BITS + 3
 DEPTH_MAX = (1 << 16) - 1
-OPEN = 1 << 24  # any link may change something: not admitted, and not for good; or by redirects alone
-ID_SHIFT = 25
-LOW = (1 << ID_SHIFT) - 1
+OPEN = 1 << DEPTH_SHIFT + 16  # any link may change something: not admitted, and not for good; or by redirects alone
+UNKNOWN = OPEN << 1  # larger than anything that is known of a URL
+ID = (1 << ID_BITS) - 1
 _MERGED_PER_NEW = 6  # entries of runs merged for each new one: each is merged once a level
 _MERGED_AT_LEAST = 10_000
 _READ_AT_ONCE = 50_000
@@ -26,25 +27,22 @@ _READ_AT_ONCE = 50_000
 def pack(url_id: int, depth: int, flags: int) -> int:
     """What is known of a URL in one integer: a hundred of these are looked at for every page.
 
-    ``info & LOW`` is larger than ``reach(depth)`` exactly where a link that leads to that depth may change something.
+    It is larger than ``reach(depth)`` exactly where a link that leads to that depth may change something; so the
+    largest of a page's links tells whether any of them does.
     """
     if flags & FINAL:
-        return url_id << ID_SHIFT | flags
-    low = min(depth, DEPTH_MAX) << DEPTH_SHIFT | flags
-    return url_id << ID_SHIFT | (low if flags == ADMITTED else low | OPEN)
+        return url_id | flags
+    known = url_id | flags | min(depth, DEPTH_MAX) << DEPTH_SHIFT
+    return known if flags == ADMITTED else known | OPEN
 
 
 def reach(depth: int) -> int:
-    """The largest ``info & LOW`` of a URL that a link to this depth does not bring nearer."""
-    return min(depth, DEPTH_MAX) << DEPTH_SHIFT | (1 << DEPTH_SHIFT) - 1
+    """The largest number of a URL that a link to this depth does not bring nearer."""
+    return (min(depth, DEPTH_MAX) + 1 << DEPTH_SHIFT) - 1
 
 
 def url_id_of(info: int) -> int:
-    return info >> ID_SHIFT
-
-
-def depth_of(info: int) -> int:
-    return info >> DEPTH_SHIFT & DEPTH_MAX
+    return info & ID
 
 
 def fingerprint_of(text: str, seed: int) -> int:

@@ -78,6 +78,7 @@ class Settling:
         """Writes how leases ended. The hands stay until ``mark_running``, so that depths can still fall."""
         now_ms = self._clock.epoch_ms()
         self._answered.clear()  # a tick takes all that was answered
+        ended: list[tuple[str, int, str | None, int | None, int]] = []
         redirects: list[Settled] = []
         for done in batch:
             lease = done.lease
@@ -95,11 +96,12 @@ class Settling:
                 continue
             self._counts["completed" if done.state == "C" else "errors"] += 1
             self._fall_back(hand, done.cause)
-            self._db.execute(
-                "UPDATE page SET state = ?, attempts = ?, retry_ms = NULL, cause = ?, visit = coalesce(?, visit)"
-                " WHERE id = ?",
-                (done.state, hand.attempts, done.cause.value if done.cause else None, done.visit, lease.page),
-            )
+            ended.append((done.state, hand.attempts, done.cause.value if done.cause else None, done.visit, lease.page))
+        self._db.executemany(
+            "UPDATE page SET state = ?, attempts = ?, retry_ms = NULL, cause = ?, visit = coalesce(?, visit)"
+            " WHERE id = ?",
+            ended,
+        )
         if redirects:
             self._pass_gates(redirects, now_ms)
         self._refuse_taken()

@@ -27,7 +27,7 @@ from weft.parse.directives import (
     x_robots_directives,
 )
 from weft.parse.text import flat_text, plain_text, seen_text, visible_text
-from weft.records import Link, LinkKind, Parsed
+from weft.records import Link, LinkKind, Links, Parsed
 from weft.url import Resolver, is_plain_fragment
 
 __all__ = ["MAX_LINKS", "parse_page", "srcset_urls", "visible_text"]
@@ -131,9 +131,9 @@ class _Page:
     directives = Directives()
     text_left = 0  # anchors together cannot be longer than the document, unless links are nested to do harm
     deadline_s = 0.0
-    anchor: Element | None = None  # the last link of the web, its place, and whether it still has no text
-    anchor_at = 0
-    is_unnamed = False
+    anchor: Element | None = None  # the last link of the web,
+    anchor_at = 0  # its place,
+    unnamed: Element | None = None  # and the last one of them that had no text of its own
     text = ""
     late_left: int | None = None  # how many more there may be: as many as there are links to make room for them
 
@@ -143,7 +143,7 @@ class _Page:
         self.agent = agent
         self.resolver = Resolver(url, encoding, serialised=True)
         self.max_links = min(max_links, max(100, _MAX_TARGETS // (len(url) + 1)))
-        self.links: list[Link] = []
+        self.links = Links()
         self.late: list[Link] = []  # those to pages that came when the page was full
         self.problems: list[str] = []
 
@@ -184,8 +184,8 @@ class _Page:
         of_headers = len(self.links), self.unresolved, self.canonical
         if not self._walk(document):
             links, self.unresolved, self.canonical = of_headers
-            del self.links[links:]
-            self.cut, self.anchor, self.is_unnamed = False, None, False
+            self.links.keep_first(links)
+            self.cut, self.anchor = False, None
             self.late.clear()
             self.late_left = None
             self._walk(document)
@@ -196,51 +196,72 @@ class _Page:
         found: Iterable[Element] = document.select(_TAGS_AND_CODE) if has_code else document.iter_elements(_TAGS)
         elements = iter(found)
         of_headers = len(self.links)
-        links, max_links = self.links, self.max_links
-        page, meaning = self.resolver.page, self.resolver.meanings.get
-        new_tuple = tuple.__new__  # half the time of Link(...)
+        targets, anchors, fragments, rels = (
+            self.links.targets,
+            self.links.anchors,
+            self.links.fragments,
+            self.links.rels,
+        )
+        max_links, page, meaning = self.max_links, self.resolver.page or None, self.resolver.meanings.get
+        taker = _TAKERS.get
         for element in elements:
             tag = element.tag
             if tag == "a":
                 reference = element.attr("href")
-                count = len(links)
+                count = len(targets)
                 if reference is None or count >= max_links:
                     if reference is not None or element.namespace is Namespace.SVG:
                         self._take_unusual_a(element, reference)
-                else:
-                    path, mark, fragment = reference.partition("#")
+                    target = None
+                elif "#" in reference:
                     # most references of a page were met on its sisters, or lead into the page itself: no call for those
-                    target = meaning(path) if path else page if mark else None
-                    if target is None or not (not mark or is_plain_fragment(fragment)):
-                        target, fragment = self.resolver.resolve(reference) or ("", "")
-                    if target.startswith("http"):
-                        if count & 31 == 31:
-                            self._watch_time()
-                        text = element.text if self.text_left > 0 else ""
-                        if len(text) > MAX_ANCHOR:
-                            text = self._shortened(text)
-                        anchor = " ".join(text.split())
-                        rel = element.attr("rel")
-                        links.append(new_tuple(Link, (target, _A, anchor, _rel(rel) if rel else "", fragment)))
-                        self.anchor, self.anchor_at, self.is_unnamed = element, count, not anchor
-                    else:
-                        self._take_unusual_a(element, reference)
+                    path, _, fragment = reference.partition("#")
+                    target = meaning(path) if path else page
+                    if target is None or not is_plain_fragment(fragment):
+                        target, fragment = self._resolved(element, reference)
+                else:
+                    target, fragment = meaning(reference), ""
+                    if target is None:
+                        target, fragment = self._resolved(element, reference)
+                if target is not None:
+                    if count & 31 == 31:
+                        self._watch_time()
+                    text = element.text if self.text_left > 0 else ""
+                    if len(text) > MAX_ANCHOR:
+                        text = self._shortened(text)
+                    anchor = " ".join(text.split())
+                    rel = element.attr("rel")
+                    if rel and (words := _rel(rel)):
+                        rels[count] = words
+                    targets.append(target)
+                    anchors.append(anchor)
+                    fragments.append(fragment)
+                    self.anchor, self.anchor_at = element, count
+                    if not anchor:
+                        self.unnamed = element
             elif tag == "base":
                 if self._take_base(element):
-                    if len(links) > of_headers or self.unresolved:
+                    if len(targets) > of_headers or self.unresolved:
                         return False
-                    max_links = self.max_links
-                    page, meaning = self.resolver.page, self.resolver.meanings.get
+                    max_links, page, meaning = self.max_links, self.resolver.page or None, self.resolver.meanings.get
             elif tag == "template":
                 for _ in range(_unseen_size(element, has_code)):
                     next(elements, None)
             else:
-                take = _TAKERS.get(tag)
+                take = taker(tag)
                 if take is not None:
                     take(self, element)
             if has_code:
                 self._take_code(element)
         return True
+
+    def _resolved(self, element: Element, reference: str) -> tuple[str | None, str]:
+        """Where a link of the web leads, and its fragment; what leads elsewhere is taken here."""
+        found = self.resolver.resolve(reference)
+        if found is not None and found[0].startswith("http"):
+            return found
+        self._take_unusual_a(element, reference)
+        return None, ""
 
     def _anchor_text(self, element: Element) -> str:
         """The text of a link, spaces collapsed; of a link without text the ``alt`` of its images."""
@@ -270,7 +291,7 @@ class _Page:
 
     def _take_unusual_a(self, element: Element, reference: str | None) -> None:
         """Takes a link that leads out of the web, or nowhere, or is one too many, or is one of SVG."""
-        self.anchor, self.is_unnamed = None, False
+        self.anchor = None
         if reference is None:
             reference = element.attr("xlink:href")
             if reference is None:
@@ -295,8 +316,8 @@ class _Page:
                 if target[: target.find(":")] in _LEFT_OUT:
                     return None
                 target, fragment = target[:MAX_OPAQUE], fragment[:MAX_OPAQUE]
-        if len(self.links) < self.max_links:
-            self.links.append(tuple.__new__(Link, (target, kind, anchor, rel, fragment)))
+        if len(self.links.targets) < self.max_links:
+            self.links.add(target, kind, anchor, rel, fragment)
             return target
         self.cut = True
         if kind in _TO_PAGES and (room := self._late_room()):
@@ -307,18 +328,18 @@ class _Page:
     def _late_room(self) -> int:
         """How many links to pages a full page still takes: in the place of others."""
         if self.late_left is None:
-            self.late_left = sum(link.kind not in _TO_PAGES for link in self.links)
+            self.late_left = sum(kind not in _TO_PAGES for kind in self.links.kinds.values())
         return self.late_left
 
     def _make_room(self) -> None:
         """Puts the links to pages that came late in the place of the last links that lead to none."""
         kept, leaving = [], len(self.late)
-        for link in reversed(self.links):
+        for link in reversed(list(self.links)):
             if leaving and link.kind not in _TO_PAGES:
                 leaving -= 1
             else:
                 kept.append(link)
-        self.links = [*reversed(kept), *self.late]
+        self.links = Links.of([*reversed(kept), *self.late])
 
     def _take_base(self, element: Element) -> bool:
         """Whether this is the base of the document, which changes what all its links mean."""
@@ -387,29 +408,28 @@ class _Page:
 
     def _take_image(self, element: Element) -> None:
         alt = _words(element, "alt")
-        if self.is_unnamed:
+        if self.unnamed is not None:
             self._name_anchor(element, alt)
         reference = element.attr("src")
         if reference:
             self._add(reference, _IMAGE, alt)
-        self._take_srcset(element, alt)
+        srcset = element.attr("srcset")
+        if srcset:
+            self._add_srcset(srcset, alt)
 
     def _name_anchor(self, image: Element, alt: str) -> None:
         """Gives a link without text the ``alt`` of its images. The first one that stands elsewhere ends it."""
-        if image.closest("a") != self.anchor:
-            self.is_unnamed = False
+        if self.unnamed is not self.anchor or (image.parent != self.anchor and image.closest("a") != self.anchor):
+            self.unnamed = None
         elif alt:
-            target, kind, anchor, rel, fragment = self.links[self.anchor_at]
-            anchor = f"{anchor} {alt}"[:MAX_ANCHOR] if anchor else alt
-            self.links[self.anchor_at] = Link(target, kind, anchor, rel, fragment)
+            anchors, at = self.links.anchors, self.anchor_at
+            anchors[at] = f"{anchors[at]} {alt}"[:MAX_ANCHOR] if anchors[at] else alt
 
-    def _take_srcset(self, element: Element, alt: str) -> None:
-        srcset = element.attr("srcset")
-        if srcset:
-            for reference in srcset_urls(srcset):
-                if self.cut:
-                    break
-                self._add(reference, _IMAGE, alt)
+    def _add_srcset(self, srcset: str, alt: str = "") -> None:
+        for reference in srcset_urls(srcset):
+            if self.cut:
+                break
+            self._add(reference, _IMAGE, alt)
 
     def _take_svg_image(self, element: Element) -> None:
         reference = _svg_href(element)
@@ -430,8 +450,7 @@ class _Page:
     def _take_unseen(self, element: Element) -> None:
         """Takes the text of a script or a style sheet out of the link that it stands in."""
         if self.anchor is not None and element.closest("a") == self.anchor:
-            link = self.links[self.anchor_at]
-            self.links[self.anchor_at] = link._replace(anchor=seen_text(self.anchor)[:MAX_ANCHOR])
+            self.links.anchors[self.anchor_at] = seen_text(self.anchor)[:MAX_ANCHOR]
             self.anchor = None
 
     def _take_media(self, element: Element) -> None:
@@ -441,7 +460,9 @@ class _Page:
         poster = element.attr("poster")
         if poster:
             self._add(poster, _IMAGE)
-        self._take_srcset(element, "")
+        srcset = element.attr("srcset")
+        if srcset:
+            self._add_srcset(srcset)
 
     def _take_frame(self, element: Element) -> None:
         reference = element.attr("src")

@@ -144,6 +144,7 @@ _MULTI_BYTE: dict[str, _Encoder] = {
 }
 
 _ASCII, _ROMAN, _JIS = "%1B(B", "%1B(J", "%1B$B"
+_SHIFTS = dict.fromkeys(map(ord, "\x0e\x0f\x1b"), "\ufffd")  # would change the state; the standard writes them so
 _HALF_WIDTH = dict(
     zip(
         range(0xFF61, 0xFFA0),
@@ -156,15 +157,15 @@ _HALF_WIDTH = dict(
 def _iso_2022_jp(text: str) -> Iterator[str]:
     """The pieces of the query in the one encoding that has states (Encoding Standard, 12.2.2)."""
     state = _ASCII
-    for char in text.translate(_HALF_WIDTH):
-        if char < "\x80" and char not in "\x0e\x0f\x1b":
+    for char in text.translate(_HALF_WIDTH | _SHIFTS):
+        if char < "\x80":
             wanted = _ROMAN if state == _ROMAN and char not in "\\~" else _ASCII
             encoded: bytes | None = char.encode("ascii")
         elif char in "¥‾":
             wanted, encoded = _ROMAN, _shift_jis(char)
         else:
             encoded = _jis_0208(char)
-            wanted = _JIS if encoded else _ASCII
+            wanted = _JIS if encoded else _ASCII if state == _JIS else state
         if wanted != state:
             yield wanted
             state = wanted

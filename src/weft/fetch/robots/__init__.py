@@ -5,9 +5,9 @@ body is; ``RuleSet.check`` takes time linear in the rules and the path, so no pa
 
 Taken from Google's matcher: a group is named by the leading letters, ``-`` and ``_`` of its user-agent value; the
 colon may be missing; common misspellings of ``disallow`` count; ``Allow: /x/index.html`` also allows ``/x/``; lines are
-cut at 16,663 bytes. Of more than MAX_WILD patterns with wildcards the further ones are taken strictly: a Disallow up
-to its first wildcard, an Allow not at all. Not promised: ``Request-rate``, ``Visit-time``, ``Clean-param``, ``Host``
-and ``Noindex`` are ignored.
+cut at 16,663 bytes; an Allow with needless escapes (``/%62``) allows only what is written. Of more than MAX_WILD
+patterns with wildcards the further ones are taken strictly: a Disallow up to its first wildcard, an Allow not at all.
+Not promised: ``Request-rate``, ``Visit-time``, ``Clean-param``, ``Host`` and ``Noindex`` are ignored.
 """
 
 from __future__ import annotations

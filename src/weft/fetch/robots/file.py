@@ -84,7 +84,8 @@ class Robots:
                 rule_groups[rules] = None
             elif kind is LineKind.ALLOW or kind is LineKind.DISALLOW:
                 if value:  # an empty pattern matches nothing
-                    rules.rules.append(Rule(line, kind is LineKind.ALLOW, canonical_pattern(value)))
+                    allow = kind is LineKind.ALLOW
+                    rules.rules.append(Rule(line, allow, canonical_pattern(value, allow=allow)))
             elif kind is LineKind.DELAY:
                 if (delay_s := delay_of(value)) is not None:
                     delays.delay_s = max(delay_s, delays.delay_s or 0.0)

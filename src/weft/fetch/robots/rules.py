@@ -33,6 +33,7 @@ _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 # What one of the URL serialisers encodes and another leaves: both sides of a comparison are brought to the same form
 _ODD_IN_PATTERN = re.compile(r"%[0-9A-Fa-f]{2}|[\x00-\x20\"'<>\\^`{|}\x7f-\xff]")
 _ODD_IN_PATH = re.compile(r"%[0-9A-Fa-f]{2}|[\x00-\x20\"'<>\\^`{|}\x7f]")
+_NEEDLESS_ESCAPE = re.compile(r"%(?:2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])")
 
 
 def _canonical_octet(found: re.Match[str]) -> str:
@@ -44,9 +45,19 @@ def _canonical_octet(found: re.Match[str]) -> str:
     return char if char in _UNRESERVED else text.upper()
 
 
-def canonical_pattern(value: str) -> str:
-    """The value of a rule with every octet in the one form that patterns and paths are compared in."""
-    return _ODD_IN_PATTERN.sub(_canonical_octet, value)
+def _escaped_octet(found: re.Match[str]) -> str:
+    """The same with needless escapes kept."""
+    text = found.group()
+    return f"%{ord(text):02X}" if len(text) == 1 else text.upper()
+
+
+def canonical_pattern(value: str, *, allow: bool = False) -> str:
+    """The value of a rule with every octet in the one form that patterns and paths are compared in.
+
+    Needless escapes are the one thing that RFC 9309 and Google's matcher read differently: by the RFC ``/%62`` is
+    ``/b``, by Google's own tests it is not. The stricter reading holds: a Disallow means both, an Allow what it says.
+    """
+    return _ODD_IN_PATTERN.sub(_escaped_octet if allow else _canonical_octet, value)
 
 
 def _literal(text: str) -> str:
@@ -92,6 +103,7 @@ class RuleSet:
 
     __slots__ = (
         "_exact",
+        "_has_escapes",
         "_lengths",
         "_otherwise",
         "_prefix",
@@ -116,6 +128,7 @@ class RuleSet:
             self._place(rule, pattern)
         self._lengths = sorted({len(text) for text in self._prefix}, reverse=True)
         self._wild.sort(key=lambda wild: (-wild[0], not wild[1].allow, wild[1].line))
+        self._has_escapes = any(_NEEDLESS_ESCAPE.search(rule.pattern) for rule in rules if rule.allow)
 
     def _place(self, rule: Rule, pattern: str) -> None:
         anchored = pattern.endswith("$")
@@ -139,8 +152,17 @@ class RuleSet:
 
     def match(self, path: str) -> Rule | None:
         """The rule that decides a path, or None. The most specific wins, and among equals the one that allows."""
-        if _ODD_IN_PATH.search(path):
-            path = _literal(_ODD_IN_PATH.sub(_canonical_octet, path))
+        if _ODD_IN_PATH.search(path) is None:
+            return self._decide(path)[1]
+        priority, best = self._decide(_literal(_ODD_IN_PATH.sub(_canonical_octet, path)))
+        if self._has_escapes:
+            as_written, rule = self._decide(_literal(_ODD_IN_PATH.sub(_escaped_octet, path)))
+            if rule is not None and (as_written > priority or (as_written == priority and rule.allow)):
+                return rule
+        return best
+
+    def _decide(self, path: str) -> tuple[int, Rule | None]:
+        """The rule that decides a path in canonical form, with its priority."""
         priority, best = 0, None
         known = self._prefix
         for length in self._lengths:
@@ -155,8 +177,8 @@ class RuleSet:
             if rank < priority or (rank == priority and (best is None or best.allow)):
                 break
             if path.startswith(head) and (rank > priority or rule.allow) and _holds(path, len(head), middle, tail):
-                return rule
-        return best
+                return rank, rule
+        return priority, best
 
     def check(self, path: str) -> RobotsVerdict:
         """Whether ``/path?query`` of a serialised URL may be asked, with the line that says so."""

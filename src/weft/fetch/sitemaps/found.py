@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
-from weft.url import resolve
+from weft.url import host_of, resolve
 
 MAX_URLS: Final = 50_000  # sitemaps.org
 MAX_DECODED_B: Final = 52_428_800  # sitemaps.org: 50 MiB
@@ -16,11 +17,16 @@ MAX_EXTRA_FIELDS: Final = 1_000  # of one extension
 MAX_TAGS: Final = 2_000_000  # 50,000 entries with 35 tags each; a body of nothing but tags costs no more than that
 WINDOW_B: Final = 1 << 18
 
+_BEHIND_HOST = re.compile(r"(?::\d{1,5})?(?:[/?#]|\Z)")
+
 Kind = Literal["urlset", "index", "rss", "atom", "text", "none"]
 
 
 class Extra(NamedTuple):
-    """One image, video or news element of an entry: its fields in order as (name, text, attributes)."""
+    """One image, video, news or PageMap element of an entry: its elements in order as (name, text, attributes).
+
+    An element comes before those inside it. ``links`` and ``mobile`` are such elements too, of one field and of none.
+    """
 
     kind: str
     fields: tuple[tuple[str, str, dict[str, str]], ...]
@@ -51,8 +57,15 @@ class Sitemap:
 
 
 def http_url(base: str, loc: str) -> str | None:
-    """The URL that an entry names; None where it is none of the web."""
+    """The URL that an entry names; None where it is none of the web. The sitemap's own host may lack its scheme."""
+    if loc[:4] != "http" and _names_host(host_of(base), loc):
+        loc = f"//{loc}"
     found = resolve(base, loc) if loc else None
     if found is None or not found.startswith(("http://", "https://")):
         return None
     return found.partition("#")[0]
+
+
+def _names_host(host: str, loc: str) -> bool:
+    """Whether a text without scheme begins with this host, and maybe its port."""
+    return bool(host) and loc[: len(host)].lower() == host and _BEHIND_HOST.match(loc, len(host)) is not None

@@ -8,8 +8,9 @@ from urllib.parse import urlsplit
 from weft.fetch.sitemaps.body import ascii_compatible, encoding_of, sniff, unpack
 from weft.fetch.sitemaps.found import MAX_DECODED_B, MAX_TEXT_B, MAX_URLS, Sitemap, SitemapEntry, http_url
 from weft.fetch.sitemaps.xml import XmlReader
+from weft.url import host_of
 
-_URL_LINE = re.compile(rb"^[ \t]*(https?://[^\r\n]{1,%d})" % MAX_TEXT_B, re.I | re.M)
+_LINE = r"^[ \t]*((?:https?://|%s(?=[/?:#\s]|\Z))[^\r\n]{0,%d})"
 
 
 def parse_sitemap(
@@ -37,9 +38,11 @@ def parse_sitemap(
 
 
 def _read_lines(body: bytes, url: str, max_urls: int) -> Sitemap:
-    """The URLs of a list, one a line; other lines say nothing."""
+    """The URLs of a list, one a line, of the sitemap's own host without scheme too; other lines say nothing."""
     sitemap = Sitemap()
-    for found in _URL_LINE.finditer(body.replace(b"\r", b"\n")):
+    own_host = re.escape(host_of(url)) or "(?!)"
+    url_line = re.compile((_LINE % (own_host, MAX_TEXT_B)).encode(), re.I | re.M)
+    for found in url_line.finditer(body.replace(b"\r", b"\n")):
         loc = found.group(1).decode("utf-8", "replace").strip()
         absolute = http_url(url, loc)
         if absolute is None:

@@ -42,16 +42,17 @@ _FIELDS: Final[dict[Kind, frozenset[str]]] = {
     "atom": frozenset({"id", "updated", "published", "modified"}),
     "none": frozenset(),
 }
-_EXTENSIONS: Final = frozenset({"image", "video", "news"})
+_EXTENSIONS: Final = frozenset({"image", "video", "news", "pagemap"})
 
 
 class _OpenEntry:
     """What is known so far of the entry that is being read."""
 
-    __slots__ = ("alternates", "extras", "name", "values")
+    __slots__ = ("alternates", "bare", "extras", "name", "values")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, bare: bytes = b"") -> None:
         self.name = name
+        self.bare = bare  # text that stands in no field
         self.values: dict[str, list[str]] = {}
         self.alternates: list[str] = []
         self.extras: list[Extra] = []
@@ -65,13 +66,14 @@ class _OpenEntry:
 
 
 class _OpenExtra:
-    """An image, video or news element that is being read."""
+    """An image, video, news or PageMap element that is being read."""
 
-    __slots__ = ("attributes", "fields", "name")
+    __slots__ = ("attributes", "field", "fields", "name")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.fields: list[tuple[str, str, dict[str, str]]] = []
+        self.field = ""  # the element inside it that was opened last and is not yet among the fields
         self.attributes: dict[str, str] = {}
 
 
@@ -124,7 +126,7 @@ class XmlReader:
                 self._set(self._names[tag], text)  # nearly all fields: spares the steps of _start and _end
                 done = True
             elif not complete:
-                self._add_text(b"&lt;" + piece)
+                self._add_cut_tag(piece)
             elif tag[:1] == b"/":
                 self._end(tag[1:], text)
             elif tag[:1] != b"?":
@@ -173,7 +175,7 @@ class XmlReader:
         elif self._entry:
             self._start_in_entry(self._entry, name, tag, text)
         elif not empty and name in _ENTRY[kind]:
-            self._entry = _OpenEntry(name)
+            self._entry = _OpenEntry(name, text)
 
     def _start_root(self, tag: bytes) -> None:
         """Tells the kind by the first element that says it: PHP's warnings may stand before that."""
@@ -199,12 +201,14 @@ class XmlReader:
             self._add_atom_link(entry, attributes_of(tag))
         elif kind == "urlset" and name.endswith(":link"):
             self._add_alternate(entry, attributes_of(tag))
+        elif name.endswith(":mobile"):
+            self._add_extra(entry, Extra("mobile", ()))
         elif not empty and name.rpartition(":")[2] in _EXTENSIONS:
             self._extra = _OpenExtra(name)
             self._text, self._text_b = [], 0
         elif not empty and name == entry.name:
             self._end_entry()  # its end tag was forgotten
-            self._entry = _OpenEntry(name)
+            self._entry = _OpenEntry(name, text)
 
     def _end(self, tag: bytes, text: bytes) -> None:
         name = self._name(tag)
@@ -226,9 +230,19 @@ class XmlReader:
     # -- text and fields
 
     def _add_text(self, text: bytes) -> None:
-        if (self._field or self._extra) and self._text_b <= MAX_TEXT_B:
-            self._text.append(text)
-            self._text_b += len(text)
+        if self._field or self._extra:
+            if self._text_b <= MAX_TEXT_B:
+                self._text.append(text)
+                self._text_b += len(text)
+        elif self._entry and not self._entry.values and len(self._entry.bare) <= MAX_TEXT_B:
+            self._entry.bare += text
+
+    def _add_cut_tag(self, piece: bytes) -> None:
+        """A tag that never ends. Of an end tag the first two characters suffice: no URL holds them."""
+        if piece[:1] == b"/" and self._field and not self._nested:
+            self._end_field()
+        else:
+            self._add_text(b"&lt;" + piece)
 
     def _decoded(self, text: bytes) -> str:
         try:
@@ -238,47 +252,66 @@ class XmlReader:
         if "&" not in value:
             return value
         value = ENTITY.sub(character, value)
-        # an entity of the file's own is not followed, and what it stands for is not guessed
-        return "" if self._declares_entities and OWN_ENTITY.search(value) else value
+        # an entity of the file's own is never expanded: it stands for nothing
+        return OWN_ENTITY.sub("", value).strip() if self._declares_entities else value
 
     def _set(self, name: str, text: bytes) -> None:
-        if self._entry and len(text) <= MAX_TEXT_B:
-            self._entry.add(name, self._decoded(text))
+        entry = self._entry
+        if entry is None or len(text) > MAX_TEXT_B:
+            return
+        if (
+            name == "loc" and name in entry.values and entry.first(name)
+        ):  # end and start tag of the entry were forgotten
+            self._end_entry()
+            entry = self._entry = _OpenEntry(entry.name)
+        entry.add(name, self._decoded(text))
 
     def _end_field(self) -> None:
-        self._set(self._field, b"".join(self._text))
-        self._field = ""
+        name, self._field = self._field, ""
+        self._set(name, b"".join(self._text))
 
     def _add_atom_link(self, entry: _OpenEntry, attributes: dict[str, str]) -> None:
         if attributes.get("rel", "alternate") == "alternate" and attributes.get("href"):
             entry.add("link", attributes["href"])
 
     def _add_alternate(self, entry: _OpenEntry, attributes: dict[str, str]) -> None:
+        absolute = http_url(self._url, attributes.get("href", ""))
+        if absolute is None:
+            return
+        self._add_extra(entry, Extra("links", (("link", absolute, attributes),)))
         if attributes.get("rel", "alternate") != "alternate" or len(entry.alternates) >= MAX_ALTERNATES:
             return
-        absolute = http_url(self._url, attributes.get("href", ""))
-        if absolute is not None and self._alternates_left > 0:
+        if self._alternates_left > 0:
             self._alternates_left -= 1
             entry.alternates.append(absolute)
 
-    # -- images, videos, news
+    # -- images, videos, news, PageMaps, and the marks of links and mobile pages
+
+    def _add_extra(self, entry: _OpenEntry, extra: Extra) -> None:
+        if self._extensions and len(entry.extras) < MAX_ALTERNATES:
+            entry.extras.append(extra)
 
     def _start_extra_field(self, extra: _OpenExtra, name: str, tag: bytes, text: bytes) -> None:
-        self._text, self._text_b = [text], len(text)
         if self._extensions:
-            extra.attributes = attributes_of(tag)
-            if tag.endswith(b"/"):
-                self._end_in_extra(extra, name)
+            self._end_extra_field(extra)  # an element around this one comes before it
+            extra.field, extra.attributes = name, attributes_of(tag)
+        self._text, self._text_b = [text], len(text)
+        if tag.endswith(b"/"):
+            self._end_extra_field(extra)
 
     def _end_in_extra(self, extra: _OpenExtra, name: str) -> None:
-        local = name.rpartition(":")[2]
         if name == extra.name:
             self._extra = None
-            if self._extensions and self._entry and len(self._entry.extras) < MAX_ALTERNATES:
-                self._entry.extras.append(Extra(local, tuple(extra.fields)))
-        elif self._extensions and self._text_b <= MAX_TEXT_B and len(extra.fields) < MAX_EXTRA_FIELDS:
+            if self._entry:
+                self._add_extra(self._entry, Extra(name.rpartition(":")[2], tuple(extra.fields)))
+        elif name == extra.field:
+            self._end_extra_field(extra)
+
+    def _end_extra_field(self, extra: _OpenExtra) -> None:
+        if extra.field and self._text_b <= MAX_TEXT_B and len(extra.fields) < MAX_EXTRA_FIELDS:
+            local = extra.field.rpartition(":")[2]
             extra.fields.append((local, self._decoded(b"".join(self._text)), extra.attributes))
-            extra.attributes, self._text, self._text_b = {}, [], 0
+        extra.field, extra.attributes, self._text, self._text_b = "", {}, [], 0
 
     # -- entries
 
@@ -293,8 +326,13 @@ class XmlReader:
             return
         date = entry.first("lastmod")
         lastmod = (w3c_date(date) or rss_date(date)) if date else None
-        for loc in entry.values.get("loc", ()):
+        for loc in entry.values.get("loc", ()) or self._bare_loc(entry):
             self._keep(entry, loc, lastmod, date)
+
+    def _bare_loc(self, entry: _OpenEntry) -> tuple[str, ...]:
+        """The URL that stands in an entry without ``<loc>`` around it."""
+        text = self._decoded(entry.bare) if len(entry.bare) <= MAX_TEXT_B else ""
+        return (text,) if text.lower().startswith(("http://", "https://")) else ()
 
     def _keep_feed_entry(self, entry: _OpenEntry) -> None:
         date = entry.first("pubdate", "date", "updated", "modified", "published")
