@@ -262,6 +262,15 @@ def test_a_trap_ends_by_itself_with_the_good_pages(name: str) -> None:
     assert {f"http://t.test{path}" for path in GOOD} <= set(crawl.fetched)
 
 
+@pytest.mark.parametrize("name", ["tarpit", "random slugs"])
+def test_a_tarpit_that_is_read_depth_first_ends_too(name: str) -> None:
+    """What lies beyond other bounds, as nearly all links of a deep page do, still tells a tree."""
+    crawl = walk(TARPITS[name], traps=Traps(endless_site_pages=1_000), cap=20_000, dfs=True)
+    assert crawl.waiting == 0
+    assert len(crawl.fetched) <= FEW_THOUSAND
+    assert {f"http://t.test{path}" for path in GOOD} <= set(crawl.fetched)
+
+
 @pytest.mark.parametrize("links", [5, 1])
 def test_endless_hosts_end(links: int) -> None:
     """E20: wildcard DNS makes hosts for nothing."""

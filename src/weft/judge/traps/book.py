@@ -30,6 +30,8 @@ from weft.records import ADMITTED, Verdict
 from weft.spec import Traps
 
 WITHHELD = 500
+# a page brings such links, though they are refused: what is read depth first is at these bounds nearly always
+_BROUGHT = frozenset({Reason.SPELLINGS, Reason.CHAIN_TOO_LONG, Reason.PATH_TOO_DEEP, Reason.QUERY_TOO_LONG})
 
 _ODD = re.compile(r"//|[;(+,|=]|\.\.|%2[bBcC]|%7[cC]")
 
@@ -68,7 +70,7 @@ class TrapBook:
         self._parent_date: Date | None = None
         self._last: tuple[str, str, int] = ("", "", 0)
         self._withheld_by = ""
-        self._withheld: list[str] = []  # what was refused of the links of that page as one more spelling
+        self._withheld: list[str] = []  # what that page brought, and was refused
 
     # ---- what is asked ---------------------------------------------------------------------------------------
 
@@ -100,9 +102,9 @@ class TrapBook:
             problem = self._spelling(url, path, query, site_id)
         if problem is None and traps.spellings and (sampled or site_id in self._respelled.sites):
             problem = self._respelled.problem(path, query, site_id)
-            if problem is not None and parent is not None:
-                self._withhold(url, parent.url)
         if problem is not None:
+            if parent is not None and problem[0] in _BROUGHT:
+                self._withhold(url, parent.url)
             return Verdict(*problem)
         if far and parent is not None:
             for key in self._chain_keys(site_id, path, query, parent, run):
@@ -161,7 +163,7 @@ class TrapBook:
             self._calendars.learn(date, site_id, new, known)
         # an archive that is read from years to months to days is a tree, but no endless one
         if self._traps.endless_site_pages and (date is None or self._calendars.counts(site_id)[0] >= WALKED):
-            if url == self._withheld_by:  # a page that spells its links anew brings them, though they are refused
+            if url == self._withheld_by:
                 new = (*new, *self._withheld)
             self._learn_endless(url, site_id, depth, new, known)
 
