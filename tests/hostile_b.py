@@ -355,15 +355,15 @@ shop_trap("spelling-from", lambda path, n, turn: f"/article-{n}?from={quote(path
 shop_trap("spelling-slashes", lambda path, n, turn: f"/shop{'/' * (1 + len(path) % 40 + turn)}article-{n}")
 shop_trap("spelling-folders", lambda path, n, turn: f"{path.rpartition('/')[0]}/{_WORDS[turn]}/article-{n}")
 shop_trap(
-    "spelling-case",  # it has an end: 512 spellings of a folder, 25 articles in each
+    "spelling-case",
     lambda path, n, turn: f"/{mixed('catalogue', f'{path} {turn}', str.upper)}/article-{n}",
-    most=13_000,
+    most=1_500,
 )
 shop_trap(
     "spelling-escapes",
     lambda path, n, turn: f"/{mixed('catalogue', f'{path} {turn}', lambda c: f'%{ord(c):02x}')}/article-{n}",
 )
-shop_trap("spelling-order", lambda path, n, turn: f"/article-{n}?{shuffled(f'{path} {turn}')}")
+shop_trap("spelling-order", lambda path, n, turn: f"/article-{n}?{shuffled(f'{path} {turn}')}", most=1_500)
 shop_trap("spelling-empty", lambda path, n, turn: f"/article-{n}{('?', '?&', '?&&', '#x', '?#', '')[turn % 6]}")
 
 

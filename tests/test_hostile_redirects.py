@@ -105,6 +105,9 @@ def test_locations_lead_where_browsers_go(tmp_path: Path, site: Site) -> None:
         "/t20/é".encode().decode("latin-1"): "/t20/%C3%A9",  # as UTF-8,
         "/t21/\xe9": "/t21/%E9",  # and what is none, byte by byte
         "/t22?é".encode().decode("latin-1"): "/t22?%C3%A9",
+        "/t47à".encode().decode("latin-1"): "/t47%C3%A0",  # its last byte is a blank in Latin-1
+        "/t48\u2028".encode().decode("latin-1"): "/t48%E2%80%A8",
+        "/t49\x85": "/t49%85",
         f"http://{HOST.upper()}:0{site.port}/t23": "/t23",
         f"http://%68ostile.test:{site.port}/t24": "/t24",
         f"http://\uff48ostile.test:{site.port}/t25".encode().decode("latin-1"): "/t25",
@@ -450,6 +453,44 @@ def test_odd_redirects(tmp_path: Path, site: Site) -> None:
         site.at("/created", HOST),
         site.at("/options", HOST),
     )
+
+
+def test_gates_that_lead_back_are_passed_with_their_cookie(tmp_path: Path, site: Site) -> None:
+    """A page that leads to a cookie and is led back to is asked again; a gate that never opens, and a ring, end."""
+
+    def gate(request: Request) -> Response:
+        opened = "open=1" in (request.header("cookie") or "")
+        place = request.path.partition("?")[0]
+        match request.host, place:
+            case _, "/robots.txt":
+                return Response(status=404)
+            case "never.test", _:
+                cookie = {"Set-Cookie": f"n={len(site.requests)}"}
+                return Response(b"", 302, headers={"Location": "/set" if place == "/" else "/", **cookie})
+            case "ring.test", _:
+                return Response(b"", 302, headers={"Location": "/set" if place == "/" else "/"})
+            case "there.test", "/set":
+                return Response(b"", 302, headers={"Location": "/again", "Set-Cookie": "open=1; Path=/"})
+            case "here.test", "/check":
+                return Response(b"", 302, headers={"Location": "/"}) if opened else Response(html_page("no cookie"))
+            case _, "/again":
+                return Response(b"", 302, headers={"Location": "/"})
+        if opened:
+            return Response(html_page(place, ["/behind"]))
+        if request.host == "here.test":
+            return Response(b"", 302, headers={"Location": "/check", "Set-Cookie": "open=1"})
+        return Response(b"", 302, headers={"Location": "/set"})
+
+    site.serve(gate)
+    hosts = ("there.test", "here.test", "never.test", "ring.test")
+    seeds = [site.at("/", host) for host in hosts]
+    crawled = crawl(tmp_path, seeds, *FAST, *at_host(site, *hosts), check=True)
+    assert crawled.code == 0 and crawled.status.waiting == 0
+    for host in ("there.test", "here.test"):
+        assert site.asked("/", host) == 2 and site.asked("/behind", host) == 1
+        assert crawled.page(site.at("/", host)).status == crawled.page(site.at("/behind", host)).status == 200
+    assert 2 <= site.asked("/", "never.test") <= 4
+    assert site.asked("/", "ring.test") == site.asked("/set", "ring.test") == 1
 
 
 # --- TLS

@@ -19,7 +19,8 @@ from trapweb import YEAR, Web, walk
 
 from weft.errors import Reason
 from weft.judge.traps import TrapBook
-from weft.judge.traps.ledger import Ledger
+from weft.judge.traps.ledger import SAMPLED, Ledger
+from weft.judge.traps.respelled import YOUNG, words_of
 from weft.judge.traps.urls import Date, date_of, is_alias, path_problem, query_problem, shape_of, without_session
 from weft.ports import Parent
 from weft.records import ADMITTED
@@ -121,6 +122,44 @@ def spelled(path: str, n: int) -> str:
     return "/p/" + "".join(c.upper() if bits >> i & 1 else c for i, c in enumerate("abcdefghijklmnopqrstuvwxyz"))
 
 
+MARKS = ("%20", ".", "!", ",", "+", "-", ";x=")
+
+
+def cased(path: str, key: str) -> str:
+    chance = random.Random(f"{key} {path}")
+    return "".join(chance.choice((letter, letter.upper())) for letter in path)
+
+
+def shuffled(path: str, n: int) -> str:
+    return "&".join(random.Random(f"{path} {n}").sample([f"{name}=1" for name in "abcdefgh"], 8))
+
+
+def filtered_categories(path: str) -> list[str]:
+    place, _, query = path.partition("?")
+    if not place:
+        return [f"/c/{n}" for n in range(8)]
+    chosen = dict(parse_qsl(query))
+    mixtures = [{**chosen, name: str(n)} for name in ("brand", "colour", "size", "sort", "view") for n in range(6)]
+    return [f"{place}?{'&'.join(f'{name}={mix[name]}' for name in sorted(mix))}" for mix in mixtures]
+
+
+def tagged(path: str) -> list[str]:
+    chosen = set(filter(None, path.partition("t=")[2].split(",")))
+    return [f"/s?t={','.join(sorted(chosen ^ {tag}))}" for tag in "abcdefghijklmnop"]
+
+
+def neighbours(path: str) -> list[str]:
+    x, y = map(int, path.split("/")[2:]) if path else (0, 0)
+    return [f"/map/{x + 1}/{y}", f"/map/{x}/{y + 1}", f"/map/{x - 1}/{y}", f"/map/{x}/{y - 1}"]
+
+
+def bookings(path: str) -> list[str]:
+    found = re.findall(r"\d+-\d+-\d+", path)
+    first, last = map(date.fromisoformat, found) if found else (date(YEAR, 1, 1), date(YEAR, 1, 2))
+    steps = [(first + timedelta(a), last + timedelta(b)) for a, b in ((1, 1), (0, 1), (7, 7), (-1, -1))]
+    return [f"/book?check_in={arrival}&check_out={departure}" for arrival, departure in steps]
+
+
 def ordered_filters(path: str) -> list[str]:
     names = [name for name in ("size", "brand", "sort", "colour") if name not in path]
     return [grows(path or "/shop", f"{name}={n}") for name in names for n in range(10)]
@@ -141,6 +180,8 @@ CHAINS: dict[str, Web] = {
     "counter with ten links ahead": trap(lambda p: [f"/n/{number(p) + n}" for n in range(1, 11)]),
     "chain of random slugs": trap(lambda p: [f"/r/{noise(p)}-{noise(p + 'x')}.html"]),
     "chain that changes its shape": trap(changing),
+    "list with far jumps": trap(lambda p: [f"/n?page={number(p) + n}" for n in (1, 2, 10, 100, 1_000)]),
+    "grid": trap(neighbours),
 }
 CALENDARS: dict[str, Web] = {
     "calendar in the path": trap(months),
@@ -148,6 +189,7 @@ CALENDARS: dict[str, Web] = {
     "calendar by year and month": trap(year_and_month),
     "calendar of days, months and years": trap(grid),
     "calendar with an event a day": trap(with_events),
+    "bookings from one date to another": trap(bookings),
 }
 SOFT_404S: dict[str, Web] = {
     "relative folders, always the same body": soft_404("abcdefgh"),
@@ -162,19 +204,35 @@ SESSIONS: dict[str, Web] = {
     "session ids in the path": several(lambda p, n: f"/s/{n};jsessionid={noise(p + str(n)).upper()}", 9),
 }
 TARPITS: dict[str, Web] = {
+    "tarpit of relative links": trap(lambda p: [*(f"{noise(p + str(n), 5)}/" for n in range(4)), "../help/", "/"]),
     "tarpit": trap(tarpit),
     "random slugs": several(lambda p, n: f"/{noise(p + str(n))}", 10),
     "random folders": several(lambda p, n: f"/{noise(p + str(n))}/{noise(str(n) + p)}/", 10),
     "three tarpits in one": several(lambda p, n: f"/{'abc'[n % 3]}/{noise(p + str(n))}", 9),
     "tarpits that lead to each other": several(lambda p, n: f"/{'b' if p[:2] == '/a' else 'a'}/{noise(p + str(n))}", 6),
     "cache busters": several(lambda p, n: f"/page?r={noise(p + str(n))}", 12),
+}
+SPELLINGS: dict[str, Web] = {
     "letters large and small": several(spelled, 8),
+    "25 articles, letters large and small": several(
+        lambda p, n: cased(f"/shop/article-{(number(p) * 3 + n) % 25}", p), 7
+    ),
+    "parameters in any order": several(
+        lambda p, n: f"/article-{(number(p.partition('?')[0]) * 3 + n) % 60}?{shuffled(p, n)}", 7
+    ),
+    "marks behind the name": several(
+        lambda p, n: f"/item-{(number(p) + n) % 25}{''.join(random.Random(p).choices(MARKS, k=n + 1))}", 6
+    ),
+    "relative folders, never the same body": trap(
+        lambda p: ["a/", "news/", "about/", "c/d.html", "../", "index.html"] if p else ["/x/"]
+    ),
 }
 TRAPS: dict[str, tuple[Web, Reason]] = {
     **{name: (web, Reason.CHAIN_TOO_LONG) for name, web in CHAINS.items()},
     **{name: (web, Reason.CALENDAR) for name, web in CALENDARS.items()},
     **{name: (web, Reason.DUPLICATES_ONLY) for name, web in SOFT_404S.items()},
     **{name: (web, Reason.SESSION_IDS) for name, web in SESSIONS.items()},
+    **{name: (web, Reason.SPELLINGS) for name, web in SPELLINGS.items()},
     **{name: (web, Reason.ENDLESS_SITE) for name, web in TARPITS.items()},
     "relative folders": (trap(lambda p: ["a/", "bb/", "cc/"] if p else ["/x/"]), Reason.PATH_REPEATS),
     "one folder deeper": (trap(lambda p: [f"{p}/{noise(p)}"] if p else ["/t"]), Reason.PATH_TOO_DEEP),
@@ -184,6 +242,8 @@ TRAPS: dict[str, tuple[Web, Reason]] = {
     "escaped again": (trap(lambda p: [p.replace("%", "%25") or "/a%20b"]), Reason.PATH_REPEATS),
     "filters": (trap(mixed_filters), Reason.QUERY_VARIANTS),
     "filters in any order": (trap(ordered_filters), Reason.QUERY_VARIANTS),
+    "filters in eight categories": (trap(filtered_categories), Reason.QUERY_VARIANTS),
+    "tags in one value": (trap(tagged), Reason.QUERY_VARIANTS),
     "slashes": (trap(lambda p: [f"{p or '/t'}//", f"{p or '/t'}//x/"]), Reason.SLASH_ALIASES),
     "semicolons": (trap(lambda p: [f"{p or '/t'};"]), Reason.SLASH_ALIASES),
 }
@@ -199,6 +259,15 @@ def test_a_trap_ends_by_itself_with_the_good_pages(name: str) -> None:
     assert crawl.waiting == 0
     assert len(crawl.fetched) <= FEW_THOUSAND
     assert reason in crawl.refused
+    assert {f"http://t.test{path}" for path in GOOD} <= set(crawl.fetched)
+
+
+@pytest.mark.parametrize("name", ["tarpit", "random slugs"])
+def test_a_tarpit_that_is_read_depth_first_ends_too(name: str) -> None:
+    """What lies beyond other bounds, as nearly all links of a deep page do, still tells a tree."""
+    crawl = walk(TARPITS[name], traps=Traps(endless_site_pages=1_000), cap=20_000, dfs=True)
+    assert crawl.waiting == 0
+    assert len(crawl.fetched) <= FEW_THOUSAND
     assert {f"http://t.test{path}" for path in GOOD} <= set(crawl.fetched)
 
 
@@ -332,7 +401,67 @@ def two_hosts(url: str) -> tuple[str, list[str]]:
     return f"page {n}", [*(f"/p/{i}" for i in range(n * 8 + 1, n * 8 + 9) if i < 2_500), *mirror]
 
 
+def course(url: str) -> tuple[str, list[str]]:
+    """Units, lessons and steps by number: the same numbers in every order."""
+    path = urlsplit(url).path
+    level = len(re.findall(r"\d+", path))
+    names = ("unit", "lesson", "step")
+    return url, [f"{path.rstrip('/')}/{names[level]}/{n}" for n in range(12)] if level < 3 else ["/"]
+
+
+def two_cases(url: str) -> tuple[str, list[str]]:
+    """A server that does not care for case, and links in two."""
+    n = number(url)
+    below = [k for k in range(n * 4 + 1, n * 4 + 5) if k < 2_500]
+    return url, [f"/{folder}{k}.aspx" for k in below for folder in ("Products/Item", "products/item")]
+
+
+def short_names(url: str) -> tuple[str, list[str]]:
+    """Every name of two letters, each case a page of its own."""
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    return url, [f"/{a}{b}" for a in letters for b in letters] if urlsplit(url).path == "/" else ["/"]
+
+
+def records(url: str) -> tuple[str, list[str]]:
+    """Records by number, each with the one before, the next and one that is like it."""
+    n = number(urlsplit(url).path)
+    near = [k for k in (n - 1, n + 1) if 0 <= k < 5_000]
+    return url, [f"/r/{k}" for k in (*near, random.Random(n).randrange(5_000))]
+
+
+def variants(url: str) -> tuple[str, list[str]]:
+    """Things in every colour and size."""
+    parts = urlsplit(url)
+    if parts.path == "/":
+        return url, [f"/p/{n}" for n in range(300)]
+    return url, [f"{parts.path}?colour={colour}&size={size}" for colour in range(5) for size in range(4)]
+
+
+def lists(address: str, items: int) -> Web:
+    """Ten lists of 400 pages, each with nothing but the next one and what is linked on it."""
+
+    def web(url: str) -> tuple[str, list[str]]:
+        path = url.removeprefix("http://t.test")
+        if path == "/":
+            return url, [address.format(n, 1) for n in range(10)]
+        if path.startswith("/item"):
+            return url, ["/"]
+        which, page = map(int, re.findall(r"\d+", path))
+        following = [address.format(which, page + 1)] if page < 400 else []
+        return url, [*following, *(f"/item/{which}-{page}-{n}" for n in range(items))]
+
+    return web
+
+
 HONEST: dict[str, tuple[Web, int, int | None]] = {
+    "ten lists": (lists("/list/{}/{}", 0), 10_000, 4_001),
+    "ten lists with things on them": (lists("/list/{}/{}", 2), 20_000, 12_001),
+    "ten lists by query with things on them": (lists("/list?category={}&page={}", 5), 30_000, 24_001),
+    "a course": (course, 10_000, 1 + 12 + 144 + 1_728),
+    "each page in two cases": (two_cases, 10_000, None),
+    "names of two letters": (short_names, 10_000, 1 + 52 * 52),
+    "records": (records, 10_000, 5_001),
+    "300 things in 20 variants": (variants, 10_000, 1 + 300 + 6_000),
     "a folder of copies": (printed, 10_000, 3_000 + 2_625),
     "a manual in six releases": (releases(6, 900), 10_000, 1 + 6 * 900),
     "a mirror on another host": (two_hosts, 10_000, None),
@@ -627,6 +756,48 @@ def test_what_was_used_survives_a_restart() -> None:
         assert book.judge("http://h1.t.test/new", 3, None) is ADMITTED
         assert book.judge("http://t.test/same/9", 1, None).reason is Reason.DUPLICATES_ONLY
     assert {type(value) for _, value in rows} == {int, bytes}
+
+
+def test_spellings_and_steps_survive_a_restart() -> None:
+    """Budgets are kept with the crawl: what spells its pages anew, and where numbers go on."""
+    traps = Traps(spellings=30, chain=10)
+    first = TrapBook(traps, YEAR)
+    for n in range(SAMPLED * YOUNG * 2):
+        assert first.judge(f"http://t.test/young/{n}", 1, None) is ADMITTED
+    for n in range(2_000):
+        first.judge(f"http://t.test{cased('/one/and/the/same', str(n))}", 1, None)
+    for n in range(200):
+        for step in (1, 3):
+            first.judge(f"http://t.test/n?page={n + step}", 2, Parent(f"http://t.test/n?page={n}", 1, 1))
+    second = TrapBook(traps, YEAR)
+    second.load(list(first.dump()))
+    assert list(first.dump()) == []
+    for book in (first, second):
+        further = [book.judge(f"http://t.test{cased('/same/one/and/the', str(n))}", 1, None).reason for n in range(40)]
+        assert further[-20:] == [Reason.SPELLINGS] * 20
+        assert book.judge("http://t.test/the/same/and/another", 1, None) is ADMITTED
+        assert book.judge("http://t.test/one/and/the/same/2", 1, None) is ADMITTED
+        steps = [
+            (f"http://t.test/n?page={n + 1}", 2, Parent(f"http://t.test/n?page={n}", 1, 1)) for n in range(900, 990)
+        ]
+        assert [book.judge(*step).reason for step in steps][-20:] == [Reason.CHAIN_TOO_LONG] * 20
+        assert book.judge("http://t.test/n?page=989", 2, Parent("http://t.test/", 1, 0)) is ADMITTED
+
+
+def test_words_of_a_url() -> None:
+    """What makes two URLs spellings of one page, and what does not."""
+    one = words_of("/shop/item-5", "a=1&b=2")
+    for path, query in (
+        ("/Shop/ITEM-5", "b=2&a=1"),
+        ("/shop//item-5/", "a=1&b=2"),
+        ("/%53hop/./item%2D5", "a=1&&b=2"),
+        ("/shop/shop/item-5%20", "b=2;a=1"),
+    ):
+        assert words_of(path, query) == one, (path, query)
+    for path, query in (("/shop/item-6", "a=1&b=2"), ("/shop/item-5", "a=2&b=1"), ("/shop/item-5", "")):
+        assert words_of(path, query) != one, (path, query)
+    assert words_of("/1/2", "") != words_of("/2/1", "") and words_of("/-5/1", "") != words_of("/5/1", "")
+    assert words_of("/%c4%e3", "") != words_of("/%c4%e4", "")
 
 
 def test_an_endless_part_stays_found_out_after_a_restart() -> None:

@@ -17,7 +17,7 @@ def location_of(answer: Fetched, url: str) -> str | None:
     Nor does a redirect without a Location that can be resolved.
     """
     location = answer.header("location") if answer.status in REDIRECTS else None
-    reference = _as_written(location).strip() if location is not None else ""
+    reference = _as_written(location) if location is not None else ""
     return resolve(url, reference) if reference else None
 
 

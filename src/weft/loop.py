@@ -443,7 +443,8 @@ class Crawl:
         entries, self._sitemap_entries = self._sitemap_entries, []
         positions = parts.crew.flush()
         with parts.database.transaction():
-            frontier.settle(_settled(done) for done in batch if done.lease.purpose is Purpose.PAGE)
+            keeps_cookies = parts.jar is not None
+            frontier.settle(_settled(done, keeps_cookies) for done in batch if done.lease.purpose is Purpose.PAGE)
             packs = self._offer(batch)
             for done, found in entries:
                 frontier.discovery.prefetch(url for url, _ in found)
@@ -536,7 +537,8 @@ class Crawl:
         return new
 
 
-def _settled(done: Concluded) -> Settled:
+def _settled(done: Concluded, keeps_cookies: bool) -> Settled:
+    redirects = keeps_cookies and bool(done.links) and done.visit.status in REDIRECTS
     return Settled(
         lease=done.lease,
         state=done.state,
@@ -545,6 +547,8 @@ def _settled(done: Concluded) -> Settled:
         stored_2xx=done.stored_2xx,
         retry_s=done.retry_s,
         again_at=done.again_at,
+        redirect_to=done.links.targets[0] if redirects else None,
+        sets_cookie=bool(done.cookies),
     )
 
 

@@ -101,6 +101,9 @@ class Traps(msgspec.Struct, frozen=True, kw_only=True):
     slash_aliases: Annotated[
         int, Meta(description="at most N further spellings of pages by // in the path per site, else SLASH_ALIASES")
     ] = 20
+    spellings: Annotated[
+        int, Meta(description="at most N further spellings (and 4 for each page) of a site's pages, else SPELLINGS")
+    ] = 300
     session_ids: Annotated[int, Meta(description="at most N session ids of one page, else SESSION_IDS")] = 3
     calendar_pages: Annotated[
         int, Meta(description="at most N steps of a calendar, or N dates that lead to dates only, else CALENDAR")

@@ -38,8 +38,8 @@ SECOND_LOOK = (Reason.PATH_REPEATS, Reason.ENDLESS_SITE, Reason.SESSION_IDS)
 TRAPS = frozenset(
     {
         Reason.PATH_REPEATS, Reason.PATH_TOO_DEEP, Reason.QUERY_REPEATS, Reason.QUERY_TOO_LONG, Reason.QUERY_VARIANTS,
-        Reason.SLASH_ALIASES, Reason.SESSION_IDS, Reason.CALENDAR, Reason.CHAIN_TOO_LONG, Reason.ENDLESS_SITE,
-        Reason.HOSTS_PER_DOMAIN, Reason.DUPLICATES_ONLY,
+        Reason.SLASH_ALIASES, Reason.SPELLINGS, Reason.SESSION_IDS, Reason.CALENDAR, Reason.CHAIN_TOO_LONG,
+        Reason.ENDLESS_SITE, Reason.HOSTS_PER_DOMAIN, Reason.DUPLICATES_ONLY,
     }
 )  # fmt: skip
 

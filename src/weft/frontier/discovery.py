@@ -185,6 +185,12 @@ class Discovery:
             return url_id if new[2] is None else new[2]
         return int(self._db.execute("SELECT coalesce(page, id) FROM url WHERE id = ?", (url_id,)).fetchone()[0])
 
+    def pages_at(self, urls: Sequence[str]) -> list[int]:
+        """The page of each URL; 0 where there is none."""
+        self.prefetch(urls)
+        infos = [self.seen.recent.find(url) for url in urls]
+        return [self._page_of(url_id_of(info)) if info is not None else 0 for info in infos]
+
     def row(self, page: int) -> PageRow:
         """A page as it is now, written or not."""
         row = self.new_pages.get(page)

@@ -23,7 +23,10 @@ from weft.records import Lease, Verdict
 
 
 class Settled(msgspec.Struct, frozen=True):
-    """How a lease ended. ``retry_s``: it waits again; ``again_at``: the same page asked at another URL of its key."""
+    """How a lease ended. ``retry_s``: it waits again; ``again_at``: the same page asked at another URL of its key.
+
+    ``redirect_to`` is where a redirect leads, in a crawl that keeps cookies; ``sets_cookie``: it had one.
+    """
 
     lease: Lease
     state: str
@@ -32,6 +35,12 @@ class Settled(msgspec.Struct, frozen=True):
     stored_2xx: bool = False
     retry_s: float | None = None
     again_at: str | None = None
+    redirect_to: str | None = None
+    sets_cookie: bool = False
+
+
+GATE_REDIRECTS = 4  # of a gate that leads back to where it was met
+GATE_PASSES = 3  # how often a page is asked again behind its gate
 
 
 class Settling:
@@ -70,8 +79,11 @@ class Settling:
         now_ms = self._clock.epoch_ms()
         self._answered.clear()  # a tick takes all that was answered
         ended: list[tuple[str, int, str | None, int | None, int]] = []
+        redirects: list[Settled] = []
         for done in batch:
             lease = done.lease
+            if done.redirect_to is not None:
+                redirects.append(done)
             hand = self.hands[lease.page]
             self._settled.append(lease.page)
             if done.stored_2xx:
@@ -90,7 +102,38 @@ class Settling:
             " WHERE id = ?",
             ended,
         )
+        if redirects:
+            self._pass_gates(redirects, now_ms)
         self._refuse_taken()
+
+    def _pass_gates(self, redirects: list[Settled], now_ms: int) -> None:
+        """Asks again for pages that led to a cookie, and are led back to: with it they may answer."""
+        targets = [done.redirect_to for done in redirects if done.redirect_to is not None]
+        for done, page in zip(redirects, self._discovery.pages_at(targets), strict=True):
+            if page in (0, done.lease.page) or not self._is_gate(page, done.lease.url, done.sets_cookie):
+                continue
+            changed = self._db.execute(
+                "UPDATE page SET state = 'W', attempts = 0, hops = hops + 1, retry_ms = ?"
+                " WHERE id = ? AND state = 'C' AND hops < ?",
+                (now_ms, page, GATE_PASSES),
+            )
+            if changed.rowcount:
+                self._counts["completed"] -= 1
+                self._counts["waiting"] += 1
+                self._heads.look_for_retries(now_ms)
+
+    def _is_gate(self, page: int, url: str, sets_cookie: bool) -> bool:
+        """Whether the redirects from a page on lead to this URL, and a cookie was set on the way."""
+        for _ in range(GATE_REDIRECTS):
+            row = self._db.execute(_REDIRECT, (page,)).fetchone()
+            if row is None:
+                return False
+            target, headers = row
+            sets_cookie = sets_cookie or "\nset-cookie:" in headers.lower()
+            if target == url:
+                return sets_cookie
+            (page,) = self._discovery.pages_at([target])
+        return False
 
     def _let_go(self, hand: Hand) -> None:
         self._counts["running" if hand.stored else "waiting"] -= 1
@@ -180,3 +223,9 @@ class Settling:
             self._db.execute("UPDATE page SET state = 'W', retry_ms = ? WHERE id = ?", (now_ms, page))
             self._heads.look_for_retries(now_ms)
         self.brought_back = []
+
+
+_REDIRECT = (
+    "SELECT v.redirect_to, coalesce(v.headers, '') FROM page p JOIN visit v ON v.id = p.visit"
+    " WHERE p.id = ? AND p.state = 'C' AND v.redirect_to IS NOT NULL"
+)

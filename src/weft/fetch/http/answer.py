@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 MAX_SHORT_LINE: Final = 256
+_BLANKS: Final = " \t"  # those of HTTP (RFC 9110 5.6.3): the last byte of a letter such as à is none
 
 
 class Head(NamedTuple):
@@ -68,7 +69,7 @@ def _short_header_of(line: str) -> tuple[str, str] | None:
 
 def _header_parts(line: str) -> tuple[str, str] | None:
     name, colon, value = line.partition(":")
-    return (name.strip().lower(), value.strip()) if colon else None
+    return (name.strip(_BLANKS).lower(), value.strip(_BLANKS)) if colon else None
 
 
 def _unfolded(lines: Iterable[str]) -> list[str]:
@@ -76,7 +77,7 @@ def _unfolded(lines: Iterable[str]) -> list[str]:
     found: list[list[str]] = []
     for line in lines:
         if line[:1] in (" ", "\t") and found:
-            found[-1].append(line.strip())
+            found[-1].append(line.strip(_BLANKS))
         else:
             found.append([line])
     return [" ".join(parts) for parts in found]

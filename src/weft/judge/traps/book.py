@@ -8,9 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from weft.errors import Reason
 from weft.judge.traps.calendars import WALKED, Calendars
 from weft.judge.traps.hosts import Hosts
-from weft.judge.traps.ledger import Ledger, Row, mark_of
+from weft.judge.traps.ledger import Ledger, Row, is_sampled, mark_of
 from weft.judge.traps.repeats import Repeats
+from weft.judge.traps.respelled import Respelled
 from weft.judge.traps.spellings import Spellings
+from weft.judge.traps.steps import Steps
 from weft.judge.traps.urls import (
     Date,
     Problem,
@@ -27,7 +29,11 @@ from weft.ports import Parent
 from weft.records import ADMITTED, Verdict
 from weft.spec import Traps
 
-_ODD = re.compile(r"//|[;(+,|]|\.\.|%2[bBcC]|%7[cC]")
+WITHHELD = 500
+# a page brings such links, though they are refused: what is read depth first is at these bounds nearly always
+_BROUGHT = frozenset({Reason.SPELLINGS, Reason.CHAIN_TOO_LONG, Reason.PATH_TOO_DEEP, Reason.QUERY_TOO_LONG})
+
+_ODD = re.compile(r"//|[;(+,|=]|\.\.|%2[bBcC]|%7[cC]")
 
 
 class TrapBook:
@@ -48,9 +54,12 @@ class TrapBook:
         self._watches = Watches(traps.endless_site_pages, self._suspects)
         self._hosts = Hosts(traps.hosts_per_domain, suffix)
         spellings = Spellings(traps)
-        ledgers = (
-            spellings.aliases, self._chains, self._repeats.ledger, self._watches.endless, self._hosts.ledger,
-            self._calendars.ledger, self._watches.pages, spellings.variants, spellings.sessions,
+        self._steps = Steps(traps.chain)
+        self._respelled = Respelled(traps.spellings)
+        ledgers: tuple[Ledger | Respelled, ...] = (
+            spellings.aliases, self._chains, self._steps.ledger, self._respelled, self._repeats.ledger,
+            self._watches.endless, self._hosts.ledger, self._calendars.ledger, self._watches.pages,
+            spellings.variants, spellings.sessions,
         )  # fmt: skip
         self._ledgers = {ledger.prefix: ledger for ledger in ledgers}
         self.fetched, self._learn_endless = self._repeats.fetched, self._watches.learn
@@ -60,6 +69,8 @@ class TrapBook:
         self._parent_shape: str | None = None
         self._parent_date: Date | None = None
         self._last: tuple[str, str, int] = ("", "", 0)
+        self._withheld_by = ""
+        self._withheld: list[str] = []  # what that page brought, and was refused
 
     # ---- what is asked ---------------------------------------------------------------------------------------
 
@@ -67,6 +78,7 @@ class TrapBook:
         """ADMITTED, or the first rule that refuses, in the order of ``docs/traps.md``; counts what it admits."""
         traps = self._traps
         origin, path, query = split_url(url)
+        sampled = is_sampled(url)
         problem = path_problem(path, traps.path_repeats, traps.path_segments)
         if problem is None and query:
             problem = query_problem(query, traps.query_repeats, traps.query_b)
@@ -78,6 +90,8 @@ class TrapBook:
             far = traps.chain > 0 and (run > traps.chain // 16 or parent.depth >= traps.chain // 2)
             if far:
                 problem = self._chain(site_id, path, query, parent, run)
+            if problem is None and run and traps.chain and (sampled or site_id in self._steps.sites):
+                problem = self._steps.problem(site_id, url, parent.url, run > traps.chain // 16)
             if problem is None and self._parent_date is not None:
                 problem = self._calendar(site_id, path, query, self._parent_date)
         if problem is None and site_id in self._suspects:
@@ -86,7 +100,11 @@ class TrapBook:
             problem = self._host(url, origin)
         if problem is None and (query or _ODD.search(path)):
             problem = self._spelling(url, path, query, site_id)
+        if problem is None and traps.spellings and (sampled or site_id in self._respelled.sites):
+            problem = self._respelled.problem(path, query, site_id)
         if problem is not None:
+            if parent is not None and problem[0] in _BROUGHT:
+                self._withhold(url, parent.url)
             return Verdict(*problem)
         if far and parent is not None:
             for key in self._chain_keys(site_id, path, query, parent, run):
@@ -145,7 +163,15 @@ class TrapBook:
             self._calendars.learn(date, site_id, new, known)
         # an archive that is read from years to months to days is a tree, but no endless one
         if self._traps.endless_site_pages and (date is None or self._calendars.counts(site_id)[0] >= WALKED):
+            if url == self._withheld_by:
+                new = (*new, *self._withheld)
             self._learn_endless(url, site_id, depth, new, known)
+
+    def _withhold(self, url: str, parent: str) -> None:
+        if parent != self._withheld_by:
+            self._withheld_by, self._withheld = parent, []
+        if len(self._withheld) < WITHHELD:
+            self._withheld.append(url)
 
     # ---- chains ----------------------------------------------------------------------------------------------
 
@@ -183,10 +209,14 @@ class TrapBook:
         return None
 
     def _chain_keys(self, site_id: int, path: str, query: str, parent: Parent, run: int) -> Iterator[str]:
-        """What the far pages of a wide chain are counted under: their series, and the site."""
-        if run > self._traps.chain // 16:
+        """What far pages are counted under: their series, and the site where they belong to no long chain.
+
+        Lists side by side, and what hangs on their pages, have the bound of each list.
+        """
+        long = self._traps.chain // 16
+        if run > long:
             yield f"{site_id} {mark_of(series_of(path, query, self._parent_path, self._parent_query))}"
-        if parent.depth >= self._traps.chain // 2:
+        elif parent.depth >= self._traps.chain // 2 and parent.chain <= long:
             yield f"{site_id} depth"
 
     # ---- durable ---------------------------------------------------------------------------------------------

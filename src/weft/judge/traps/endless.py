@@ -3,8 +3,9 @@
 A web that people made folds back on itself: pages are linked from more than one place, and many lead nowhere new.
 A tarpit is a tree: every page brings new links, and nothing deeper is ever linked twice. So a sample of the URLs that
 a site's pages brought is watched for a while. A part of the site is endless if practically none of its URLs is met
-again on another page (links back to ancestors, and between the children of one page, do not count), and practically
-every one of its pages brings new ones of a part that is endless, too.
+again on another page (links back to ancestors, between the children of one page, and inside of one small folder, which
+relative links make for nothing, do not count), and practically every one of its pages brings new ones of a part that
+is endless, too, and more than one on average: what goes on page by page is a chain, which has a bound of its own.
 """
 
 from __future__ import annotations
@@ -19,17 +20,20 @@ SAMPLE = 2_048  # URLs watched
 ENOUGH = 200  # URLs watched in a site, below which nothing is concluded
 MET_AGAIN = 0.005  # at most this share met again: endless
 FRUITFUL = 0.95  # at least this share of pages with new links: endless
+GROWTH = 1.1  # at least so many new URLs a page: lists side by side, each page with the next one, are no tree
+SMALL = 16  # at most so many of the URLs watched lie in a folder that is small
 HEALTHY = 0.05  # at least this share met again, in every part: no need to watch on
 
 
 class _Part:
     """What is counted for one part of a site in one span."""
 
-    __slots__ = ("again", "brought", "fruitful", "pages", "watched")
+    __slots__ = ("again", "brought", "children", "fruitful", "pages", "watched")
 
     def __init__(self) -> None:
         self.pages = self.fruitful = self.watched = self.again = 0
         self.brought: dict[str, int] = {}  # how many of its pages brought new URLs of that part
+        self.children: dict[str, int] = {}  # and how many URLs these were
 
     @property
     def is_tree(self) -> bool:
@@ -58,6 +62,7 @@ class SiteWatch:
         self._end = start + span
         self._parts: dict[str, _Part] = {}
         self._sample: dict[str, _Watched] = {}
+        self._folders: dict[str, int] = {}  # how many of the sample lie in each
         self._healthy = False
 
     @property
@@ -83,7 +88,10 @@ class SiteWatch:
         part.pages += 1
         if new:
             part.fruitful += 1
-            for name in {self._name(group_of(target)) for target in new}:
+            names = [self._name(group_of(target)) for target in new]
+            for name in names:
+                part.children[name] = part.children.get(name, 0) + 1
+            for name in {*names}:
                 part.brought[name] = part.brought.get(name, 0) + 1
         if not self._healthy:
             if self._sample:
@@ -92,7 +100,7 @@ class SiteWatch:
                 if may_sample:
                     self._draw(url, depth, new)
             elif self._sample and pages % 64 == 0 and self._is_healthy():
-                self._healthy, self._sample = True, {}
+                self._healthy, self._sample, self._folders = True, {}, {}
         if pages < self._end:
             return []
         endless = [] if self._healthy else self._endless()
@@ -113,6 +121,8 @@ class SiteWatch:
         for target in new[: SAMPLE - len(self._sample)]:
             part = self._part(group_of(target))
             part.watched += 1
+            folder = _folder_of(target)
+            self._folders[folder] = self._folders.get(folder, 0) + 1
             self._sample[target] = _Watched(depth + 1, url, part)
 
     def _meet(self, url: str, depth: int, known: Sequence[str]) -> None:
@@ -121,6 +131,9 @@ class SiteWatch:
         for target in self._sample.keys() & known:
             met = self._sample[target]
             if met.again or met.depth < depth or met.finder == url or met.finder == parent:
+                continue
+            folder = _folder_of(target)
+            if self._folders[folder] <= SMALL and url.startswith(folder) and met.finder.startswith(folder):
                 continue
             met.again = True
             met.part.again += 1
@@ -149,6 +162,18 @@ class SiteWatch:
         while True:  # what only brings pages of parts that end, ends
             ending = [n for n, p in trees.items() if max(p.brought.get(m, 0) for m in trees) < p.pages * FRUITFUL]
             if not ending:
-                return sorted(trees)
+                return sorted(trees) if _growth(trees) >= GROWTH else []
             for name in ending:
                 del trees[name]
+
+
+def _growth(trees: dict[str, _Part]) -> float:
+    """How many new URLs of these parts a page of them brought."""
+    pages = sum(part.pages for part in trees.values())
+    return sum(part.children.get(name, 0) for part in trees.values() for name in trees) / pages if pages else 0.0
+
+
+def _folder_of(url: str) -> str:
+    """The folder that a URL lies in, with its slash: ``/a/`` for ``/a/b`` and ``/a/b/``."""
+    path = url.partition("?")[0]
+    return path[: path.rfind("/", 0, len(path) - 1) + 1]

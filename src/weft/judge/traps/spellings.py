@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from zlib import crc32
 
 from weft.errors import Reason
-from weft.judge.traps.ledger import Ledger, mark_of
+from weft.judge.traps.ledger import SAMPLED, Ledger, is_sampled, mark_of
 from weft.judge.traps.urls import Problem, is_alias, mixture_of, without_alias, without_session
 from weft.spec import Traps
 
 VALUES_B = 512  # bitmap of the values seen in the queries of one path
 VARIANTS_PER_VALUE = 8
+PAIRS_PER_VALUE = 20  # a list for each category: pages of ?category=7&page=9 are as many as both together have
+SITE_VARIANTS_PER_VALUE = 16
 PAIR_FACTOR = 4  # queries of two parameters have this multiple of the budget of those with more
+SITE_FACTOR = 5  # and all mixtures of a site, whatever their path, this one: a shop has its filters in each category
 
 
 class Spellings:
@@ -20,6 +23,7 @@ class Spellings:
 
     def __init__(self, traps: Traps) -> None:
         self._traps = traps
+        self._crowded: set[int] = set()  # the sites that have used up what all their mixtures may be
         self.aliases = Ledger("a", 20_000)
         self.variants = Ledger("q", 4_000)
         self.sessions = Ledger("s", 50_000)
@@ -44,24 +48,31 @@ class Spellings:
                 if self.sessions.number(key) >= limit:
                     return Reason.SESSION_IDS, f"{limit} session ids of {bare[:200]} (--trap-session-ids {limit})"
                 self.sessions.add(key)
-        if traps.query_variants and "&" in query:
-            return self._variant(site_id, path, query.split("&"))
-        if traps.query_variants and not query and (mixture := mixture_of(path)) is not None:
-            return self._variant(site_id, *mixture)
+        if traps.query_variants and (mixture := mixture_of(path, query)) is not None:
+            place, parts = mixture
+            budget = traps.query_variants
+            if len(parts) == 2:
+                found = self._variant(f"{site_id} 2{mark_of(place)}", parts, PAIR_FACTOR * budget, PAIRS_PER_VALUE)
+            else:
+                found = self._variant(f"{site_id} {mark_of(place)}", parts, budget, VARIANTS_PER_VALUE)
+            if found is None and (site_id in self._crowded or is_sampled(url)):
+                limit, per_value = SITE_FACTOR * budget // SAMPLED, SITE_VARIANTS_PER_VALUE // SAMPLED
+                found = self._variant(f"{site_id}", (*parts, place), limit, per_value)
+                if found is not None:
+                    self._crowded.add(site_id)
+            return found
         return None
 
-    def _variant(self, site_id: int, path: str, pairs: Sequence[str]) -> Problem | None:
+    def _variant(self, key: str, parts: Sequence[str], limit: int, per_value: int) -> Problem | None:
         """Judges filters that combine: few values, many mixtures. What names things brings new values."""
-        key = f"{site_id} {'2' if len(pairs) == 2 else ''}{mark_of(path)}"
         row = self.variants.blob(key)
         count, bits = int.from_bytes(row[:4], "big"), int.from_bytes(row[4:], "big")
         values = bits.bit_count()
-        budget = self._traps.query_variants
-        limit = budget * (PAIR_FACTOR if len(pairs) == 2 else 1)
         if values < VALUES_B * 6:  # a fuller map says that there are more values than one could combine
-            if count >= limit + VARIANTS_PER_VALUE * values:
+            if count >= limit + per_value * values:
+                budget = self._traps.query_variants
                 return Reason.QUERY_VARIANTS, f"{count} mixtures of {values} values (--trap-query-variants {budget})"
-            for pair in pairs:
-                bits |= 1 << crc32(pair.encode()) % (VALUES_B * 8)
+            for part in parts:
+                bits |= 1 << crc32(part.encode()) % (VALUES_B * 8)
             self.variants.put(key, (count + 1).to_bytes(4, "big") + bits.to_bytes(VALUES_B, "big"))
         return None

@@ -196,11 +196,26 @@ def without_session(url: str) -> str:
 _SEPARATORS = regex(r"[+,|]|%2[bc]|%7c", re.IGNORECASE)
 
 
-def mixture_of(path: str) -> tuple[str, list[str]] | None:
-    """The folder and the parts of a last segment that is put together of three or more: ``/tags/a+b+c``."""
+def mixture_of(path: str, query: str) -> tuple[str, Sequence[str]] | None:
+    """What is put together of three parts or more, or of two parameters: what it is a mixture for, and the parts.
+
+    ``/list?a=1&b=2``, ``/list?tags=a,b,c``, ``/tags/a+b+c``, ``/list/colour=red/size=9/sort=up``.
+    """
+    if "&" in query:
+        return path, query.split("&")
+    if query:
+        name, _, value = query.partition("=")
+        parts = _SEPARATORS.split(value)
+        return (f"{path}?{name}", parts) if len(parts) >= 3 else None
     at = path.rfind("/", 0, len(path) - 1) + 1
     parts = _SEPARATORS.split(path[at:].rstrip("/"))
-    return (path[:at], parts) if len(parts) >= 3 else None
+    if len(parts) >= 3:
+        return path[:at], parts
+    if path.count("=") >= 3:
+        segments = path.strip("/").split("/")
+        parts = [segment for segment in segments if "=" in segment]
+        return ("/".join(s for s in segments if "=" not in s), parts) if len(parts) >= 3 else None
+    return None
 
 
 # ---- spellings ---------------------------------------------------------------------------------------------------
@@ -337,8 +352,8 @@ def _date_in_query(query: str) -> Date | None:
             month = value if name[:1] not in "wWkK" else f"w{value}"
         elif value.isdigit() and len(value) <= 2 and _DAY_NAME.search(name):
             day = value
-        elif whole is None and (found := _date_value(name, value)):
-            whole = found
+        elif found := _date_value(name, value):
+            whole = whole or found  # of two, as in ?from=2024-05-01&to=2024-05-08, the first
         else:
             return None
     if whole is None and year:
