@@ -419,7 +419,7 @@ def test_pages_that_are_always_busy_keep_no_others_waiting(site: Site, tmp_path:
     site.page("/a")
     site.page("/b")
     site.serve("/busy/*", lambda _request: Response(b"", 503))
-    crawled = crawl(tmp_path, [site.url], "--delay", "0", "--max-wait", "3", "--sitemaps", "no")
+    crawled = crawl(tmp_path, [site.url], "--delay", "0", "--max-wait", "2.5", "--sitemaps", "no")
     assert crawled.code == 3 and crawled.status.stop_reason == "waiting"
     assert site.paths()[1:7] == ["/", "/busy/0", "/busy/1", "/a", "/b", "/busy/0"], site.paths()
     assert crawled.status.pages == 3

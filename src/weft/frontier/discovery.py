@@ -238,17 +238,19 @@ class Discovery:
     ) -> tuple[list[PackedLink], Found]:
         """Every link of a page as it is stored, and what they led to; admits what belongs to the crawl."""
         hand.offered = True
-        targets = links.targets
-        if not targets:
+        if not links.targets:
             return [], Found(0, [], ())
+        if self._normalizer.ip_hosts:  # R14: a link to the address of a known host is one to the host
+            links = msgspec.structs.replace(links, targets=list(map(self._normalizer.named, links.targets)))
+            self.prefetch(links.targets)
+        targets = links.targets
         prefix = hand.url[: hand.url.index("/", 8) + 1]
         first_new, bound = self._next_url, reach(hand.depth + 1)
         offered = self._offered(links, nofollow, duplicate)
         infos = list(map(self.seen.recent.young.get, targets, repeat(UNKNOWN)))
         new: list[str] = []
-        if (
-            max(infos) > bound or _REDIRECT in links.kinds.values()
-        ):  # else all are known, and none is nearer by this page
+        # where all are known, and none is nearer by this page, there is nothing to take in
+        if max(infos) > bound or _REDIRECT in links.kinds.values():
             new = self._take_in(hand, visit, links, nofollow, duplicate, infos, offered, prefix)
         site_name = site_of(hand.url)
         outside = [target for target in targets if not target.startswith(prefix)]
