@@ -6,8 +6,9 @@ import asyncio
 import gc
 import signal
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import msgspec
@@ -24,10 +25,10 @@ from weft.ports import Clock
 from weft.seeds import Seed, default_folder, read_seeds
 from weft.spec import CrawlSpec, SitePace
 from weft.store.schema import MIGRATIONS
+from weft.streams import ending_signals
 
 Warn = Callable[[str], None]
 _SEEDS_COMPARED = 10_000
-_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 class Plan:
@@ -130,7 +131,7 @@ def run_plan(plan: Plan, observers: list[Observer], began: Callable[[Crawl], Non
             plan.spec, plan.folder, plan.seeds, observers, limits_changed=plan.limits_changed, nursery=nursery
         ) as crawl:
             loop = asyncio.get_running_loop()
-            for number in _signals_to_stop():
+            for number in ending_signals():
                 try:
                     loop.add_signal_handler(number, crawl.stop)
                 except (NotImplementedError, RuntimeError):  # no such signals here, or not the main thread
@@ -145,7 +146,8 @@ def run_plan(plan: Plan, observers: list[Observer], began: Callable[[Crawl], Non
     gc.set_threshold(100_000, 20, 100)
     nursery = make_nursery(plan.spec)  # before there is a lock, a socket or a thread that it could inherit
     try:
-        return asyncio.run(main())
+        with _signals_kept():
+            return asyncio.run(main())
     except sqlite3.Error as error:  # read between the ticks, where no transaction explains it
         raise StoreError(explain(error, plan.folder.db)) from error
     finally:
@@ -153,10 +155,16 @@ def run_plan(plan: Plan, observers: list[Observer], began: Callable[[Crawl], Non
             nursery.close()
 
 
-def _signals_to_stop() -> list[signal.Signals]:
-    """The signals that stop a crawl. A hang-up that whoever started it has ignored (nohup) is none of them."""
-    found = [signal.Signals[name] for name in _SIGNALS if hasattr(signal, name)]
-    return [one for one in found if one.name != "SIGHUP" or signal.getsignal(one) is not signal.SIG_IGN]
+@contextmanager
+def _signals_kept() -> Iterator[None]:
+    """Gives the signals back what they did before: an event loop that ends leaves the system's ways behind."""
+    before = [(number, signal.getsignal(number)) for number in ending_signals()]
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            for number, handler in before:
+                signal.signal(number, handler if handler is not None else signal.SIG_DFL)
 
 
 def add_to_stopped(folder: Folder, seeds: Sequence[Seed], paces: Mapping[str, SitePace]) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import signal
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -26,7 +25,6 @@ _FAILED = 1
 def run(args: argparse.Namespace) -> int:
     folder = Path(args.output) if args.output else Path(tempfile.mkdtemp(prefix="weft-demo-"))
     quiet = args.quiet or args.json
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: the made-up web is closed on the way out
     with ExitStack() as stack:
         observers: list[Observer] = [CsvLogs(folder / "logs" / "common.csv", folder / "logs" / "error.csv", sys.stderr)]
         if not quiet:
