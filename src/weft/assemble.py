@@ -35,7 +35,7 @@ from weft.own import OwnParts, Progress
 from weft.ports import Clock, Crew
 from weft.seeds import Seed
 from weft.spec import CrawlSpec
-from weft.store.cdxj import CdxRow, write_cdxj
+from weft.store.cdxj import stored_rows, write_cdxj
 from weft.store.copies import StoredCopies
 from weft.store.losses import note_losses
 from weft.store.schema import MIGRATIONS
@@ -368,7 +368,7 @@ async def run_crawl(crawl: Crawl) -> StopReason:
         )
         parts.frontier.discovery.close()
     if parts.spec.keep.archive:
-        write_index(parts.database, parts.folder)
+        write_cdxj(stored_rows(parts.database.connection), parts.folder.cdxj)
     if parts.spec.duplicates.near is not None and reason is not STOPPED:
         await _keep_near_duplicates(crawl)
     return reason
@@ -394,30 +394,6 @@ async def _keep_near_duplicates(crawl: Crawl) -> None:
         connection.execute("DELETE FROM near_duplicate")
         connection.executemany("INSERT INTO near_duplicate VALUES(?, ?, ?)", rows)
         connection.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (STORED_AS, stamp))
-
-
-def write_index(database: Database, folder: Folder) -> None:
-    """CDXJ, made from the database."""
-    rows = database.connection.execute(
-        "SELECT u.text, v.started_ms, v.type, v.status, v.digest, v.warc_length, v.warc_offset, w.file, v.revisit"
-        " FROM visit v JOIN url u ON u.id = v.url JOIN warc w ON w.id = v.warc WHERE v.status IS NOT NULL"
-    )
-    write_cdxj(
-        (
-            CdxRow(
-                url,
-                datetime.fromtimestamp(ms / 1000, UTC),
-                "warc/revisit" if revisit else mime or "unk",
-                status,
-                digest,
-                length,
-                offset,
-                file,
-            )
-            for url, ms, mime, status, digest, length, offset, file, revisit in rows
-        ),
-        folder.cdxj,
-    )
 
 
 def _no_seed_answered(database: Database) -> bool:
