@@ -354,8 +354,8 @@ async def run_crawl(crawl: Crawl) -> StopReason:
     """Runs to the end and writes what belongs to the end: the index of the archive, why and when it stopped."""
     parts = crawl.parts
     reason = await crawl.run()
-    if reason == DONE and _no_seed_answered(parts.database):
-        reason = FAILED
+    if reason == DONE and (failed := _failed_seed(parts.database)) is not None:
+        reason, crawl.failed_seed = FAILED, failed
     positions = await parts.crew.close()
     with parts.database.transaction() as connection:
         connection.executemany(
@@ -396,11 +396,19 @@ async def _keep_near_duplicates(crawl: Crawl) -> None:
         connection.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (STORED_AS, stamp))
 
 
-def _no_seed_answered(database: Database) -> bool:
-    """Also where all of them were refused, so that nobody was asked; that robots.txt forbids it is an answer."""
-    rows = database.connection.execute("SELECT p.state, p.cause FROM seed s JOIN page p ON p.id = s.page").fetchall()
-    unanswered = [row for row in rows if row[0] is None or (row[0] == "E" and row[1] != Cause.ROBOTS_DISALLOWED.value)]
-    return len(unanswered) == len(rows) and bool(rows)
+def _failed_seed(database: Database) -> tuple[str, str] | None:
+    """The first seed, and why it was not answered, where none was; that robots.txt forbids it is an answer.
+
+    Also where all of them were refused, so that nobody was asked.
+    """
+    rows = database.connection.execute(
+        "SELECT u.text, p.state, coalesce(p.cause, p.reason) FROM seed s JOIN page p ON p.id = s.page"
+        " JOIN url u ON u.id = s.page ORDER BY s.id"
+    ).fetchall()
+    for _, state, why in rows:
+        if state is not None and (state != "E" or why == Cause.ROBOTS_DISALLOWED.value):
+            return None
+    return (rows[0][0], rows[0][2]) if rows else None
 
 
 def _meta(database: Database, name: str) -> str:

@@ -308,7 +308,10 @@ def closing_words(crawl: Crawl, reason: StopReason, wait_s: float | None) -> str
             why = f" because {crawl.stopped_by} is there" if crawl.stopped_by else ""
             return head + f"stopped{why}; go on with: weft resume {folder}"
         case "failed":
-            return head + f"no seed answered (weft why {folder} URL tells more)"
+            from shlex import quote
+
+            url, why = crawl.failed_seed
+            return head + f"no seed answered: {why} (weft why {folder} {quote(url)} tells more)"
         case "finisher":
             return head + f"a finisher of --part ended it; go on with: weft resume {folder}"
         case name:
