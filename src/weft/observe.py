@@ -174,10 +174,11 @@ class Progress:
                 self.recent.append(f"{outcome} {done.lease.url}")
 
     def pages_per_s(self) -> float:
-        if len(self._marks) < 2:
+        """Of the last ticks; 0 until they span a second: the first come close together, and would promise too much."""
+        if not self._marks:
             return 0.0
         (first, before), (last, now) = self._marks[0], self._marks[-1]
-        return (now - before) / (last - first) if last > first else 0.0
+        return (now - before) / (last - first) if last - first >= 1.0 else 0.0
 
     def eta_s(self, crawl: Crawl) -> float | None:
         """Seconds to the nearest limit that the user set; None without one."""
