@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,7 +25,7 @@ from weft.fetch.http import Fetcher
 from weft.fetch.resolve import AddressPolicy, Resolver, kind_of
 from weft.fetch.site import SiteRules
 from weft.fetch.sitemap_queue import SitemapQueue
-from weft.folder import Folder, StopFile
+from weft.folder import Added, Folder, StopFile
 from weft.frontier.polite import Schedule
 from weft.frontier.sql import SqlFrontier
 from weft.judge.admit import Admission
@@ -131,6 +131,23 @@ class Parts:
             totals["pages"], totals["links"], counts["waiting"], counts["errors"], counts["hosts"], elapsed_s
         )
         return any(finished(progress) for finished in finishers)
+
+    def add_seeds(self, seeds: Sequence[Added] = ()) -> int:
+        """Gives the crawl more start addresses, these and those that `weft add` has left; how many were new."""
+        left = self.folder.take_added()
+        seeds = [*seeds, *(seed for _, some in left for seed in some)]
+        new = 0
+        if seeds:
+            with self.database.transaction():
+                for url, _ in seeds:
+                    self.judge.add_seed(url)
+                self.frontier.discovery.let_in()
+                new = sum(self.frontier.discovery.seed(url, "weft add", fallback) for url, fallback in seeds)
+                self.frontier.flush()
+            self.frontier.committed()
+        for path, _ in left:
+            path.unlink(missing_ok=True)
+        return new
 
     def watch_memory(self) -> None:
         """Past the bound: caches are shed, then taking slows down until memory is below it again."""

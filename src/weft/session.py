@@ -198,25 +198,10 @@ def _add_to_stopped(folder: Folder, seeds: Sequence[Seed], paces: Mapping[str, S
         ).fetchall()
         last = database.connection.execute("SELECT value FROM meta WHERE name = 'last_tick_ms'").fetchone()
         parts = Parts(spec, folder, database, Clock(int(last[0]) if last is not None else 0), [row[0] for row in known])
-        return _admit_added(parts, seeds)
+        return parts.add_seeds([(seed.url, seed.fallback) for seed in seeds])
 
 
 def _with_paces(spec: CrawlSpec, paces: Mapping[str, SitePace]) -> CrawlSpec:
     sites = {pace.site: pace for pace in spec.politeness.sites} | dict(paces)
     politeness = msgspec.structs.replace(spec.politeness, sites=tuple(sites.values()))
     return msgspec.structs.replace(spec, politeness=politeness)
-
-
-def _admit_added(parts: Parts, seeds: Sequence[Seed]) -> int:
-    left = parts.folder.take_added()  # by a `weft add` that came when the last run had just ended
-    urls = [(seed.url, seed.fallback) for seed in seeds] + [(url, None) for _, lines in left for url in lines if url]
-    with parts.database.transaction():
-        for url, _ in urls:
-            parts.judge.add_seed(url)
-        parts.frontier.discovery.let_in()
-        new = sum(parts.frontier.discovery.seed(url, "weft add", fallback) for url, fallback in urls)
-        parts.frontier.flush()
-    parts.frontier.committed()
-    for path, _ in left:
-        path.unlink(missing_ok=True)
-    return new
