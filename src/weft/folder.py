@@ -99,7 +99,7 @@ class Folder:
         except OSError as error:
             raise FolderError(f"{self.path} cannot be made: {error.strerror}") from error
         if not os.access(self.path, os.W_OK | os.X_OK):
-            raise FolderError(f"{self.path} is read-only: name another folder with -o")
+            raise FolderError(f"{self.path} is read-only: make it writable, or name another folder")
         self._refuse_links()
 
     def _refuse_links(self) -> None:
