@@ -113,6 +113,19 @@ def test_add_to_a_running_crawl(weft: Weft, site: Site) -> None:
     assert urls_of(weft.folder / "out")[site.at("/later/child")] == "C"
 
 
+def test_add_a_host_to_a_running_crawl(weft: Weft, site: Site) -> None:
+    """DESIGN section 6: a host is asked by https and then by http, whenever it is given."""
+    site.page("/")
+    site.page("/later")
+    process = weft.start("crawl", site.at("/"), "-o", "out", "--delay", "0", "--wait", "--quiet")
+    wait_for(lambda: site.asked("/") == 1)
+    assert call("add", weft.folder / "out", f"127.0.0.1:{site.port}/later").code == 0
+    wait_for(lambda: site.asked("/later") == 1)
+    assert call("stop", weft.folder / "out").code == 0
+    assert process.wait(120) == 3
+    assert urls_of(weft.folder / "out")[site.at("/later")] == "C"
+
+
 def wait_for(condition: object, seconds: float = 120.0) -> None:
     assert callable(condition)
     deadline = time.monotonic() + seconds

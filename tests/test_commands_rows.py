@@ -161,6 +161,16 @@ def test_links_of_an_unknown_page(crawled: Stored) -> None:
     assert run.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("words", ["links {0} --from /a", "show {0} /a", "why {0} /a"])
+def test_a_path_is_no_url(crawled: Stored, words: str) -> None:
+    run = call(*words.format(crawled.folder).split())
+    assert (run.code, run.stdout, run.stderr) == (
+        2,
+        "",
+        "weft: '/a' is no URL: give it whole, with https:// or http://\n",
+    )
+
+
 def test_csv_is_the_same_rows_without_formulas(crawled: Stored) -> None:
     """Promise 9: what the web sends never becomes code: no cell begins a formula, no cell breaks a line."""
     run = call("pages", crawled.folder, "--format", "csv", "--all")
@@ -244,6 +254,19 @@ def test_a_table_is_bounded_and_safe(crawled: Stored, monkeypatch: pytest.Monkey
     assert "\x1b" not in run.stdout
     assert "\u202e" not in run.stdout
     assert all(len(line) <= 120 for line in call("links", crawled.folder, "--format", "table").stdout.splitlines())
+
+
+def test_a_narrow_table_shows_urls(crawled: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What matters least is left out, and a long URL keeps its end: it tells the pages of a site apart."""
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = call("pages", crawled.folder, "--all", "--format", "table").stdout.splitlines()
+    assert lines[0].split() == ["state", "http", "error", "or", "reason", "depth", "url"]
+    assert all(len(line) <= 80 for line in lines)
+    pages = [json.loads(line) for line in call("pages", crawled.folder, "--all").stdout.splitlines()]
+    shown = [line.split()[-1] for line in lines[1:]]
+    for page, told in zip(pages, shown, strict=True):
+        start, _, end = told.partition("\u2026")
+        assert page["url"].startswith(start) and page["url"].endswith(end) and (end or told == page["url"])
 
 
 def test_a_reader_that_leaves_ends_it_quietly(weft: Weft, crawled: Stored) -> None:

@@ -40,7 +40,7 @@ def gone_within(mark: str, seconds: float) -> list[str]:
     return left
 
 
-def test_demo_shows_that_it_works(weft: Weft, tmp_path: Path) -> None:
+def test_demo_shows_that_it_works(weft: Weft, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed half-way and resumed, it has every page of the answer key; all kinds of refusals and errors are there."""
     mark = uuid.uuid4().hex
     run = weft("demo", "--json", "-o", "shown", timeout=300, env={"WEFT_TEST_MARK": mark})
@@ -58,6 +58,8 @@ def test_demo_shows_that_it_works(weft: Weft, tmp_path: Path) -> None:
     assert facts.warc_records > facts.pages and facts.problems == {} and facts.warc_files
     assert facts.why is not None and facts.why.startswith("PATH_REPEATS")
     shown_in_lines(facts)
+    monkeypatch.setenv("WEFT_COMMAND", "./weft")  # as the script says that it was called
+    assert f"  ./weft pages {facts.folder}" in lines_of(facts)
     is_a_crawl(weft, tmp_path / "shown", facts)
 
 

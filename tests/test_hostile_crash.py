@@ -647,6 +647,17 @@ def test_a_signal_before_anything(weft: Weft, name: str) -> None:
     assert (run.returncode, run.stderr) == (3, b"")
 
 
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_behind_the_crawl(site: Site, weft: Weft, name: str) -> None:
+    """DESIGN section 6: and for one whose crawl has ended, while results are still being written."""
+    site.page("/")
+    unloader = f"import os, signal\ndef unload(crawl, folder): os.kill(os.getpid(), signal.{name})\n"
+    (weft.folder / "own.py").write_text(unloader)
+    run = weft("crawl", site.url, "-o", "out", *QUICK, "--part", "unloader=own.py:unload")
+    assert (run.code, run.stderr) == (3, "")
+    assert '"state":"done"' in weft("status", "out", "--json").stdout
+
+
 def test_output_that_is_closed(site: Site, weft: Weft) -> None:
     """Issue 3, 10: commands that are started without an output say nothing, and say it well."""
     site.page("/")

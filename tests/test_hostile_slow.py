@@ -409,7 +409,9 @@ def test_seeds_that_stall_are_a_crawl_that_failed(tmp_path: Path, site: Site) ->
     kinds = ("hang_before_answer", "drip_body", "drip_headers", "hang_mid_body")
     seeds = {kind: site.misbehave(f"/{kind}", kind, host=HOST) for kind in kinds}
     crawled = crawl(tmp_path, [*seeds.values()], *HASTY, "--timeout", "2s", *at_host(site))
-    assert crawled.code == 1 and "no seed answered" in crawled.stderr, crawled
+    first = seeds[kinds[0]]
+    told = f"no seed answered: {crawled.page(first).error} (weft why "
+    assert crawled.code == 1 and told in crawled.stderr and first in crawled.stderr, crawled
     for kind, url in seeds.items():
         assert crawled.page(url).error in MISBEHAVIOURS[kind].outcomes
 

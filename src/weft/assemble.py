@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,7 +25,7 @@ from weft.fetch.http import Fetcher
 from weft.fetch.resolve import AddressPolicy, Resolver, kind_of
 from weft.fetch.site import SiteRules
 from weft.fetch.sitemap_queue import SitemapQueue
-from weft.folder import Folder, StopFile
+from weft.folder import Added, Folder, StopFile
 from weft.frontier.polite import Schedule
 from weft.frontier.sql import SqlFrontier
 from weft.judge.admit import Admission
@@ -35,7 +35,7 @@ from weft.own import OwnParts, Progress
 from weft.ports import Clock, Crew
 from weft.seeds import Seed
 from weft.spec import CrawlSpec
-from weft.store.cdxj import CdxRow, write_cdxj
+from weft.store.cdxj import stored_rows, write_cdxj
 from weft.store.copies import StoredCopies
 from weft.store.losses import note_losses
 from weft.store.schema import MIGRATIONS
@@ -131,6 +131,23 @@ class Parts:
             totals["pages"], totals["links"], counts["waiting"], counts["errors"], counts["hosts"], elapsed_s
         )
         return any(finished(progress) for finished in finishers)
+
+    def add_seeds(self, seeds: Sequence[Added] = ()) -> int:
+        """Gives the crawl more start addresses, these and those that `weft add` has left; how many were new."""
+        left = self.folder.take_added()
+        seeds = [*seeds, *(seed for _, some in left for seed in some)]
+        new = 0
+        if seeds:
+            with self.database.transaction():
+                for url, _ in seeds:
+                    self.judge.add_seed(url)
+                self.frontier.discovery.let_in()
+                new = sum(self.frontier.discovery.seed(url, "weft add", fallback) for url, fallback in seeds)
+                self.frontier.flush()
+            self.frontier.committed()
+        for path, _ in left:
+            path.unlink(missing_ok=True)
+        return new
 
     def watch_memory(self) -> None:
         """Past the bound: caches are shed, then taking slows down until memory is below it again."""
@@ -354,8 +371,8 @@ async def run_crawl(crawl: Crawl) -> StopReason:
     """Runs to the end and writes what belongs to the end: the index of the archive, why and when it stopped."""
     parts = crawl.parts
     reason = await crawl.run()
-    if reason == DONE and _no_seed_answered(parts.database):
-        reason = FAILED
+    if reason == DONE and (failed := _failed_seed(parts.database)) is not None:
+        reason, crawl.failed_seed = FAILED, failed
     positions = await parts.crew.close()
     with parts.database.transaction() as connection:
         connection.executemany(
@@ -368,7 +385,7 @@ async def run_crawl(crawl: Crawl) -> StopReason:
         )
         parts.frontier.discovery.close()
     if parts.spec.keep.archive:
-        write_index(parts.database, parts.folder)
+        write_cdxj(stored_rows(parts.database.connection), parts.folder.cdxj)
     if parts.spec.duplicates.near is not None and reason is not STOPPED:
         await _keep_near_duplicates(crawl)
     return reason
@@ -396,35 +413,19 @@ async def _keep_near_duplicates(crawl: Crawl) -> None:
         connection.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (STORED_AS, stamp))
 
 
-def write_index(database: Database, folder: Folder) -> None:
-    """CDXJ, made from the database."""
+def _failed_seed(database: Database) -> tuple[str, str] | None:
+    """The first seed, and why it was not answered, where none was; that robots.txt forbids it is an answer.
+
+    Also where all of them were refused, so that nobody was asked.
+    """
     rows = database.connection.execute(
-        "SELECT u.text, v.started_ms, v.type, v.status, v.digest, v.warc_length, v.warc_offset, w.file, v.revisit"
-        " FROM visit v JOIN url u ON u.id = v.url JOIN warc w ON w.id = v.warc WHERE v.status IS NOT NULL"
-    )
-    write_cdxj(
-        (
-            CdxRow(
-                url,
-                datetime.fromtimestamp(ms / 1000, UTC),
-                "warc/revisit" if revisit else mime or "unk",
-                status,
-                digest,
-                length,
-                offset,
-                file,
-            )
-            for url, ms, mime, status, digest, length, offset, file, revisit in rows
-        ),
-        folder.cdxj,
-    )
-
-
-def _no_seed_answered(database: Database) -> bool:
-    """Also where all of them were refused, so that nobody was asked; that robots.txt forbids it is an answer."""
-    rows = database.connection.execute("SELECT p.state, p.cause FROM seed s JOIN page p ON p.id = s.page").fetchall()
-    unanswered = [row for row in rows if row[0] is None or (row[0] == "E" and row[1] != Cause.ROBOTS_DISALLOWED.value)]
-    return len(unanswered) == len(rows) and bool(rows)
+        "SELECT u.text, p.state, coalesce(p.cause, p.reason) FROM seed s JOIN page p ON p.id = s.page"
+        " JOIN url u ON u.id = s.page ORDER BY s.id"
+    ).fetchall()
+    for _, state, why in rows:
+        if state is not None and (state != "E" or why == Cause.ROBOTS_DISALLOWED.value):
+            return None
+    return (rows[0][0], rows[0][2]) if rows else None
 
 
 def _meta(database: Database, name: str) -> str:

@@ -32,6 +32,7 @@ class FolderError(WeftError):
     exit_code = 2
 
 
+NO_URL = "is no URL: give it whole, with https:// or http://"
 HOW_TO_BEGIN = "name the folder of a crawl, or start one with `weft crawl URL -o FOLDER`"
 
 

@@ -22,7 +22,8 @@ _HAS_LOCKS: bool = fcntl is not None
 SPEC_FILE = "crawl.toml"
 DB_FILE = "crawl.db"
 STOP_FILE = "STOP"
-_URL = re.compile(r"https?://[^/\s]+/\S*", re.ASCII)  # as they are written, in their normal form
+_URL = r"(https?://[^/\s]+/\S*)"  # as they are written, in their normal form
+_ADDED = re.compile(f"{_URL}(?: {_URL})?", re.ASCII)  # and what is asked where the first does not answer
 _OURS = {
     SPEC_FILE,
     DB_FILE,
@@ -37,6 +38,10 @@ _OURS = {
     STOP_FILE,
     "parsing",
 }
+
+
+Added = tuple[str, str | None]
+"""A URL that `weft add` gives to a crawl, and the one that is asked where it does not answer."""
 
 
 def _is_ours(name: str) -> bool:
@@ -94,7 +99,7 @@ class Folder:
         except OSError as error:
             raise FolderError(f"{self.path} cannot be made: {error.strerror}") from error
         if not os.access(self.path, os.W_OK | os.X_OK):
-            raise FolderError(f"{self.path} is read-only: name another folder with -o")
+            raise FolderError(f"{self.path} is read-only: make it writable, or name another folder")
         self._refuse_links()
 
     def _refuse_links(self) -> None:
@@ -129,7 +134,7 @@ class Folder:
     def lock(self) -> Lock:
         return Lock(self._lock)
 
-    def take_added(self) -> list[tuple[Path, list[str]]]:
+    def take_added(self) -> list[tuple[Path, list[Added]]]:
         """URLs that `weft add` left for a running crawl, file by file; the caller removes the files once stored.
 
         What others have put there is left alone.
@@ -137,19 +142,20 @@ class Folder:
         found = []
         for path in sorted(self.added.glob("*.txt")) if self.added.is_dir() else ():
             try:
-                urls = path.read_text(encoding="utf-8").splitlines()
+                lines = path.read_text(encoding="utf-8").splitlines()
             except (OSError, ValueError):
                 continue
-            if all(_URL.fullmatch(url) for url in urls):
-                found.append((path, urls))
+            matches = [match for match in map(_ADDED.fullmatch, lines) if match is not None]
+            if len(matches) == len(lines):
+                found.append((path, [(match[1], match[2]) for match in matches]))
         return found
 
-    def leave_added(self, urls: Iterable[str]) -> None:
+    def leave_added(self, urls: Iterable[Added]) -> None:
         """Leaves URLs for the crawl that runs; whole or not at all."""
         self.added.mkdir(exist_ok=True)
         name = uuid.uuid4().hex
         part = self.added / f"{name}.part"
-        part.write_text("\n".join(urls), encoding="utf-8")
+        part.write_text("\n".join(" ".join(filter(None, pair)) for pair in urls), encoding="utf-8")
         part.rename(self.added / f"{name}.txt")
 
 

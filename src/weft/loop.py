@@ -79,6 +79,7 @@ class Crawl:
         self._ending = False
         self.held_back: Callable[[], bool] = _never
         self.stopped_by = ""  # the user's stop file
+        self.failed_seed = ("", "")  # where none answered: the first, and why
 
     # ---- from outside ----------------------------------------------------------------------------------------
 
@@ -519,22 +520,8 @@ class Crawl:
             self.stop()
         elif self._stop is None and self.parts.wants_to_finish(self.elapsed_s):
             self.stop(FINISHER)
-        for path, urls in folder.take_added():
-            self.add_seeds(urls, "weft add")
-            path.unlink(missing_ok=True)
+        self.parts.add_seeds()
         self.parts.watch_memory()
-
-    def add_seeds(self, urls: list[str], source: str) -> int:
-        """Gives the crawl more start addresses, at once and for good; how many were new."""
-        frontier = self.parts.frontier
-        with self.parts.database.transaction():
-            for url in urls:
-                self.parts.judge.add_seed(url)
-            frontier.discovery.let_in()
-            new = sum(frontier.discovery.seed(url, source) for url in urls)
-            frontier.flush()
-        frontier.committed()
-        return new
 
 
 def _settled(done: Concluded, keeps_cookies: bool) -> Settled:

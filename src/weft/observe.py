@@ -174,10 +174,11 @@ class Progress:
                 self.recent.append(f"{outcome} {done.lease.url}")
 
     def pages_per_s(self) -> float:
-        if len(self._marks) < 2:
+        """Of the last ticks; 0 until they span a second: the first come close together, and would promise too much."""
+        if not self._marks:
             return 0.0
         (first, before), (last, now) = self._marks[0], self._marks[-1]
-        return (now - before) / (last - first) if last > first else 0.0
+        return (now - before) / (last - first) if last - first >= 1.0 else 0.0
 
     def eta_s(self, crawl: Crawl) -> float | None:
         """Seconds to the nearest limit that the user set; None without one."""
@@ -308,7 +309,10 @@ def closing_words(crawl: Crawl, reason: StopReason, wait_s: float | None) -> str
             why = f" because {crawl.stopped_by} is there" if crawl.stopped_by else ""
             return head + f"stopped{why}; go on with: weft resume {folder}"
         case "failed":
-            return head + f"no seed answered (weft why {folder} URL tells more)"
+            from shlex import quote
+
+            url, why = crawl.failed_seed
+            return head + f"no seed answered: {why} (weft why {folder} {quote(url)} tells more)"
         case "finisher":
             return head + f"a finisher of --part ended it; go on with: weft resume {folder}"
         case name:

@@ -1,7 +1,7 @@
 """The nouns that travel between the stations of the flow.
 
-Every record is a frozen ``msgspec.Struct``: cheap to make, safe to share, ready for a pipe. Parts know these
-values and not each other.
+Records are ``msgspec.Struct``s: cheap to make, ready for a pipe, and frozen but for those that are filled in on their
+way (``Links``, ``Visit``). Parts know these values and not each other.
 """
 
 from __future__ import annotations

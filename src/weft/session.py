@@ -6,8 +6,9 @@ import asyncio
 import gc
 import signal
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import msgspec
@@ -24,10 +25,10 @@ from weft.ports import Clock
 from weft.seeds import Seed, default_folder, read_seeds
 from weft.spec import CrawlSpec, SitePace
 from weft.store.schema import MIGRATIONS
+from weft.streams import ending_signals
 
 Warn = Callable[[str], None]
 _SEEDS_COMPARED = 10_000
-_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 class Plan:
@@ -130,7 +131,7 @@ def run_plan(plan: Plan, observers: list[Observer], began: Callable[[Crawl], Non
             plan.spec, plan.folder, plan.seeds, observers, limits_changed=plan.limits_changed, nursery=nursery
         ) as crawl:
             loop = asyncio.get_running_loop()
-            for number in _signals_to_stop():
+            for number in ending_signals():
                 try:
                     loop.add_signal_handler(number, crawl.stop)
                 except (NotImplementedError, RuntimeError):  # no such signals here, or not the main thread
@@ -145,7 +146,8 @@ def run_plan(plan: Plan, observers: list[Observer], began: Callable[[Crawl], Non
     gc.set_threshold(100_000, 20, 100)
     nursery = make_nursery(plan.spec)  # before there is a lock, a socket or a thread that it could inherit
     try:
-        return asyncio.run(main())
+        with _signals_kept():
+            return asyncio.run(main())
     except sqlite3.Error as error:  # read between the ticks, where no transaction explains it
         raise StoreError(explain(error, plan.folder.db)) from error
     finally:
@@ -153,10 +155,16 @@ def run_plan(plan: Plan, observers: list[Observer], began: Callable[[Crawl], Non
             nursery.close()
 
 
-def _signals_to_stop() -> list[signal.Signals]:
-    """The signals that stop a crawl. A hang-up that whoever started it has ignored (nohup) is none of them."""
-    found = [signal.Signals[name] for name in _SIGNALS if hasattr(signal, name)]
-    return [one for one in found if one.name != "SIGHUP" or signal.getsignal(one) is not signal.SIG_IGN]
+@contextmanager
+def _signals_kept() -> Iterator[None]:
+    """Gives the signals back what they did before: an event loop that ends leaves the system's ways behind."""
+    before = [(number, signal.getsignal(number)) for number in ending_signals()]
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            for number, handler in before:
+                signal.signal(number, handler if handler is not None else signal.SIG_DFL)
 
 
 def add_to_stopped(folder: Folder, seeds: Sequence[Seed], paces: Mapping[str, SitePace]) -> int:
@@ -190,25 +198,10 @@ def _add_to_stopped(folder: Folder, seeds: Sequence[Seed], paces: Mapping[str, S
         ).fetchall()
         last = database.connection.execute("SELECT value FROM meta WHERE name = 'last_tick_ms'").fetchone()
         parts = Parts(spec, folder, database, Clock(int(last[0]) if last is not None else 0), [row[0] for row in known])
-        return _admit_added(parts, seeds)
+        return parts.add_seeds([(seed.url, seed.fallback) for seed in seeds])
 
 
 def _with_paces(spec: CrawlSpec, paces: Mapping[str, SitePace]) -> CrawlSpec:
     sites = {pace.site: pace for pace in spec.politeness.sites} | dict(paces)
     politeness = msgspec.structs.replace(spec.politeness, sites=tuple(sites.values()))
     return msgspec.structs.replace(spec, politeness=politeness)
-
-
-def _admit_added(parts: Parts, seeds: Sequence[Seed]) -> int:
-    left = parts.folder.take_added()  # by a `weft add` that came when the last run had just ended
-    urls = [(seed.url, seed.fallback) for seed in seeds] + [(url, None) for _, lines in left for url in lines if url]
-    with parts.database.transaction():
-        for url, _ in urls:
-            parts.judge.add_seed(url)
-        parts.frontier.discovery.let_in()
-        new = sum(parts.frontier.discovery.seed(url, "weft add", fallback) for url, fallback in urls)
-        parts.frontier.flush()
-    parts.frontier.committed()
-    for path, _ in left:
-        path.unlink(missing_ok=True)
-    return new

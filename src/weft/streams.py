@@ -47,7 +47,7 @@ def settle_in() -> None:
 
 
 def end_by_signals(code: int) -> None:
-    """SIGINT, SIGTERM and SIGHUP end a command with this exit code, tidily; those that are ignored stay so (nohup).
+    """The signals that end programs end a command with this exit code, tidily.
 
     Not by KeyboardInterrupt: one that passes through code made from text while modules are loaded ends Python by the
     signal in the end, even if it was caught.
@@ -56,16 +56,17 @@ def end_by_signals(code: int) -> None:
     def end(_number: int, _frame: object) -> NoReturn:
         raise SystemExit(code)
 
-    for number in _signals():
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, end)
+    for number in ending_signals():
+        signal.signal(number, end)
 
 
 def ignore_signals() -> None:
     """The exit code is decided: who presses Ctrl-C once more while Python tidies up does not change it."""
-    for number in _signals():
+    for number in ending_signals():
         signal.signal(number, signal.SIG_IGN)
 
 
-def _signals() -> list[signal.Signals]:
-    return [signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+def ending_signals() -> list[signal.Signals]:
+    """What ends a command and stops a crawl; not a hang-up that whoever started it has ignored (nohup)."""
+    found = [signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    return [one for one in found if one.name != "SIGHUP" or signal.getsignal(one) is not signal.SIG_IGN]

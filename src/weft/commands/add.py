@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
                 f"a list of sites with settings of their own cannot be given to a crawl that runs: stop it with"
                 f" `weft stop {folder.path}`, add the list, and go on with `weft resume {folder.path}`"
             )
-        folder.leave_added(seed.url for seed in seeds)
+        folder.leave_added((seed.url, seed.fallback) for seed in seeds)
         told = f"{counted(len(seeds), 'URL')} left for the crawl that runs in {folder.path}"
     else:
         from weft.session import add_to_stopped
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
         except FolderError:
             if paces or not folder.is_running():  # else it was started just now
                 raise
-            folder.leave_added(seed.url for seed in seeds)
+            folder.leave_added((seed.url, seed.fallback) for seed in seeds)
             new = len(seeds)
         _warn_of_refused(folder, [seed.url for seed in seeds[:_LOOKED_AT]])
         known = f" ({len(seeds) - new:,} known already)" if new < len(seeds) else ""

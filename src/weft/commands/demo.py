@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import signal
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -26,7 +25,6 @@ _FAILED = 1
 def run(args: argparse.Namespace) -> int:
     folder = Path(args.output) if args.output else Path(tempfile.mkdtemp(prefix="weft-demo-"))
     quiet = args.quiet or args.json
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: the made-up web is closed on the way out
     with ExitStack() as stack:
         observers: list[Observer] = [CsvLogs(folder / "logs" / "common.csv", folder / "logs" / "error.csv", sys.stderr)]
         if not quiet:
@@ -94,19 +92,20 @@ def _complete(facts: Facts) -> str:
     if facts.problems:
         return f"NO: weft check finds {_counted(facts.problems)}"
     if facts.complete:
-        return f"all {facts.expected:,} URLs that this web's answer key names, and no others but traps"
+        return f"all {facts.expected:,} URLs that this web's answer key names; all others lie in its endless parts"
     return f"NO: of {facts.expected:,} URLs {len(facts.missing)} are missing, {len(facts.unexpected)} are too many"
 
 
 def _next_commands(facts: Facts) -> Iterator[str]:
-    folder = shlex.quote(facts.folder)
-    yield f"weft pages {folder}"
-    yield f"weft stats {folder} --html report.html"
-    yield f"weft graph {folder} --to web.gexf"
+    """Commands to be copied, with weft under the name that it was called by: it need not be on the path."""
+    weft, folder = shlex.quote(os.environ.get("WEFT_COMMAND", "weft")), shlex.quote(facts.folder)
+    yield f"{weft} pages {folder}"
+    yield f"{weft} stats {folder} --html report.html"
+    yield f"{weft} graph {folder} --to web.gexf"
     if facts.why_url is not None:
-        yield f"weft why {folder} {shlex.quote(facts.why_url)}"
+        yield f"{weft} why {folder} {shlex.quote(facts.why_url)}"
     yield f"sqlite3 {folder}/crawl.db 'SELECT status, count(*) FROM document GROUP BY status'"
-    yield "weft crawl https://example.org --max-pages 100 --contact you@example.org"
+    yield f"{weft} crawl https://example.org --max-pages 100 --contact you@example.org"
 
 
 def _counted(numbers: Mapping[str, int]) -> str:

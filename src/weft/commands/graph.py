@@ -25,7 +25,7 @@ from weft.safe import shown
 LOST_COLUMNS = (
     Column("depth", ("depth",), 5, right=True),
     Column("url", ("url",)),
-    Column("title", ("title",)),
+    Column("title", ("title",), may_go=1),
 )
 
 

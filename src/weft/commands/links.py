@@ -12,7 +12,7 @@ COLUMNS = (
     Column("followed", ("followed",), 8),
     Column("source", ("source",)),
     Column("target", ("target",)),
-    Column("anchor", ("anchor",)),
+    Column("anchor", ("anchor",), may_go=1),
 )
 
 

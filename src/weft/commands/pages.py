@@ -11,12 +11,12 @@ COLUMNS = (
     Column("state", ("state",), 5),
     Column("http", ("status",), 4, right=True),
     Column("error or reason", ("error", "reason"), 18),
-    Column("type", ("type",), 16),
-    Column("size", ("size",), 9, right=True),
-    Column("depth", ("depth",), 5, right=True),
-    Column("in", ("in_links",), 6, right=True),
+    Column("type", ("type",), 16, may_go=2),
+    Column("size", ("size",), 9, right=True, may_go=3),
+    Column("depth", ("depth",), 5, right=True, may_go=5),
+    Column("in", ("in_links",), 6, right=True, may_go=1),
     Column("url", ("url",)),
-    Column("title", ("title",)),
+    Column("title", ("title",), may_go=4),
 )
 
 

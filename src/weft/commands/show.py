@@ -9,15 +9,18 @@ from collections.abc import Iterator
 from weft.derive.body import Answer, answer_of, body_of
 from weft.derive.nearest import nearest_urls
 from weft.derive.read import Page, StoredCrawl
-from weft.errors import WeftError
+from weft.errors import NO_URL, SpecError, WeftError
 from weft.human import counted
 from weft.safe import shown, shown_text
+from weft.url import parse
 
 
 def run(args: argparse.Namespace) -> int:
     with StoredCrawl(args.folder) as crawl:
         page_id = crawl.page_id(args.url)
         page = crawl.page(args.url) if page_id is not None else None
+        if parse(args.url) is None:
+            raise SpecError(f"{args.url!r} {NO_URL}")
         if page_id is None or page is None:
             raise WeftError(_not_known(crawl, args.url))
         answer = answer_of(crawl, page_id)

@@ -108,7 +108,7 @@ def _plan(served: Served, gone: str, folder: Path) -> Plan:
     """Small trap budgets, because the whole web is small; no delay, because it is our own."""
     options: dict[str, object] = {
         "scope": f"suffix:{served.web.suffix}", "resolve": [served.resolve], "delay": 0, "per_host": 4, "retries": 1,
-        "max_depth": 10, "trap_endless_site_pages": 100, "trap_duplicates_only": 15,
+        "max_depth": 10, "trap_endless_site_pages": 100, "trap_duplicates_only": 15, "trap_spellings": 40,
     }  # fmt: skip
     return plan_crawl(spec_of([*served.seeds, gone], options), str(folder), fresh=False, warn=_ignore)
 

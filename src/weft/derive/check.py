@@ -7,10 +7,8 @@ was killed is consistent by design; what its resume will tidy up is told as a no
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -22,9 +20,9 @@ from weft.errors import FolderError, Reason, SpecError
 from weft.frontier.runs import ids_of, look_up
 from weft.human import counted
 from weft.records import LinkKind, Purpose
-from weft.store.cdxj import REVISIT_MIME, UNKNOWN_MIME, CdxRow, cdxj_line
+from weft.store.cdxj import cdxj_line, stored_rows
 from weft.store.losses import LOST_RECORD
-from weft.store.warc import Record, payload_digest, read_record
+from weft.store.warc import OUR_FILE, Record, payload_digest, read_record
 
 Progress = Callable[[str, int, int], None]
 """Is told what is being looked at, how far, and of how many (0: not known)."""
@@ -33,7 +31,6 @@ MOST_TOLD = 20  # problems of one kind that are told; the others are counted
 _CHUNK = 5_000
 _READ_B = 1 << 18
 _TELL_EVERY = 500
-_OUR_FILE = re.compile(r"weft-.+\.warc(?:\.gz)?")
 _STATES = {"W": "waiting", "R": "running", "C": "completed", "E": "errors", None: "refused"}
 _MASK = (1 << 64) - 1
 _IsalError: type[Exception] = isal_zlib.IsalError  # type: ignore[assignment]  # its stub names an instance
@@ -285,7 +282,7 @@ class _Check:
         self._some("VISIT_WITHOUT_RECORD", _VISIT_WITHOUT_WARC, "visit {0}: its WARC file is not listed")
         names = {Path(row[1]).name for row in listed}
         for path in sorted(self._folder.warc.iterdir()) if self._folder.warc.is_dir() else ():
-            if path.name not in names and _OUR_FILE.fullmatch(path.name):
+            if path.name not in names and OUR_FILE.fullmatch(path.name):
                 self._past_commit(f"{path.name} is there and not listed", "WARC_UNLISTED")
 
     def _past_commit(self, what: str, kind: str) -> None:
@@ -379,13 +376,8 @@ class _Check:
                 previous = line
         self._report.index_lines = lines
         expected, wanted = 0, 0
-        for row in self._db.execute(_INDEX_ROWS):
-            url, ms, mime, status, digest, length, offset, file_name, revisit = row
-            media = REVISIT_MIME if revisit else mime or UNKNOWN_MIME
-            moment = datetime.fromtimestamp(ms / 1000, UTC)
-            wanted += xxhash.xxh3_64_intdigest(
-                cdxj_line(CdxRow(url, moment, media, status, digest, length, offset, file_name))
-            )
+        for row in stored_rows(self._db):
+            wanted += xxhash.xxh3_64_intdigest(cdxj_line(row))
             expected += 1
         if lines != expected:
             self._problem("INDEX", f"{self._folder.cdxj.name} has {lines:,} lines, and {expected:,} answers are stored")
@@ -453,8 +445,4 @@ FROM visit v LEFT JOIN url u ON u.id = v.url WHERE v.warc = ? ORDER BY v.warc_of
 _STORED = """
 SELECT 1 FROM visit v JOIN visit r ON r.hash = v.hash
 WHERE v.digest = ? AND r.id = ? AND v.revisit = 0 AND v.warc IS NOT NULL LIMIT 1
-"""
-_INDEX_ROWS = """
-SELECT u.text, v.started_ms, v.type, v.status, v.digest, v.warc_length, v.warc_offset, w.file, v.revisit
-FROM visit v JOIN url u ON u.id = v.url JOIN warc w ON w.id = v.warc WHERE v.status IS NOT NULL
 """

@@ -32,6 +32,7 @@ _SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "
 _BATCH = 1_000
 _ROW_GROUP = 20_000
 _LEAST_WIDTH = 8
+_ROOM = 32  # for a URL to say something
 
 Row = TypeVar("Row", bound=msgspec.Struct)
 
@@ -39,13 +40,15 @@ Row = TypeVar("Row", bound=msgspec.Struct)
 class Column(NamedTuple):
     """A column of the table on a terminal. ``width`` 0: it shares what the others leave.
 
-    ``fields`` are tried in turn, and the first that is not None is shown.
+    ``fields`` are tried in turn, and the first that is not None is shown. Where there is no room, the columns that
+    ``may_go`` are left out, the least first.
     """
 
     name: str
     fields: tuple[str, ...]
     width: int = 0
     right: bool = False
+    may_go: int = 0
 
 
 def format_of(asked: str | None, file: str | None) -> str:
@@ -204,7 +207,7 @@ def _schema(kind: type[Row]) -> pyarrow.Schema:
 def _write_table(rows: Iterable[Row], columns: Sequence[Column], out: IO[bytes], *, bold: bool) -> None:
     import shutil
 
-    widths = _widths(columns, shutil.get_terminal_size().columns)
+    columns, widths = _fitting(columns, shutil.get_terminal_size().columns)
     heading = _line([column.name for column in columns], columns, widths)
     out.write((f"\x1b[1m{heading}\x1b[0m\n" if bold else f"{heading}\n").encode())
     for batch in _batches(rows, 100):
@@ -213,11 +216,15 @@ def _write_table(rows: Iterable[Row], columns: Sequence[Column], out: IO[bytes],
         out.flush()
 
 
-def _widths(columns: Sequence[Column], width: int) -> list[int]:
+def _fitting(columns: Sequence[Column], width: int) -> tuple[Sequence[Column], list[int]]:
+    """The columns that a terminal of this width has room for, and how wide each is."""
     fixed = sum(column.width for column in columns) + 2 * (len(columns) - 1)
     sharing = sum(not column.width for column in columns)
-    share = max(_LEAST_WIDTH, (width - fixed) // max(1, sharing))
-    return [column.width or share for column in columns]
+    share = (width - fixed) // max(1, sharing)
+    goes = min((column for column in columns if column.may_go), key=lambda column: column.may_go, default=None)
+    if share < _ROOM and goes is not None:
+        return _fitting([column for column in columns if column is not goes], width)
+    return columns, [column.width or max(_LEAST_WIDTH, share) for column in columns]
 
 
 def _shown_cell(row: Row, column: Column) -> str:
@@ -236,7 +243,9 @@ def _line(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]
     for text, column, width in zip(cells, columns, widths, strict=True):
         length = cell_len(text)
         if length > width:
-            fitted.append(set_cell_size(text, width - 1) + "\u2026")
+            # what tells one URL from others of its site stands at its end
+            end = text[-(2 * width // 3) :] if text.startswith("http") and text.isascii() else ""
+            fitted.append(f"{set_cell_size(text, width - 1 - len(end))}\u2026{end}")
         else:
             filling = " " * (width - length)
             fitted.append(filling + text if column.right else text + filling)

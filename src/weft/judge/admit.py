@@ -149,7 +149,7 @@ class Admission:
         if verdict is _MISSING:
             verdict = self._remember_origin(origin, url)
         if len(url) > self._max_url_b and (verdict is None or verdict.reason not in _BEFORE_LENGTH):
-            return Verdict(Reason.URL_TOO_LONG, f"{len(url)} bytes, more than max_url_b = {self._max_url_b}")
+            return Verdict(Reason.URL_TOO_LONG, f"{len(url)} bytes, more than --max-url {self._max_url_b}")
         is_seed = url in self._seeds
         if verdict is not None and not (is_seed and verdict.reason is Reason.OUT_OF_SCOPE):
             return verdict
@@ -226,7 +226,7 @@ class Admission:
         if deepest is not None and depth > deepest:
             return Verdict(Reason.TOO_DEEP, f"depth {depth}, more than --max-depth {deepest}")
         if hops > self._max_redirects:
-            return Verdict(Reason.TOO_MANY_REDIRECTS, f"{hops}, more than max_redirects = {self._max_redirects}")
+            return Verdict(Reason.TOO_MANY_REDIRECTS, f"{hops}, more than --max-redirects {self._max_redirects}")
         return ADMITTED
 
     # ---- traps -----------------------------------------------------------------------------------------------

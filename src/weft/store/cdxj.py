@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import heapq
 import re
+import sqlite3
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -61,6 +62,19 @@ class CdxRow(NamedTuple):
     length: int
     offset: int
     filename: str
+
+
+def stored_rows(connection: sqlite3.Connection) -> Iterator[CdxRow]:
+    """What the index has a line for: every answer whose record lies in the archive, in no order."""
+    for url, ms, mime, status, digest, length, offset, file, revisit in connection.execute(_STORED):
+        moment = datetime.fromtimestamp(ms / 1000, UTC)
+        yield CdxRow(url, moment, REVISIT_MIME if revisit else mime or "", status, digest, length, offset, file)
+
+
+_STORED = """
+SELECT u.text, v.started_ms, v.type, v.status, v.digest, v.warc_length, v.warc_offset, w.file, v.revisit
+FROM visit v JOIN url u ON u.id = v.url JOIN warc w ON w.id = v.warc WHERE v.status IS NOT NULL
+"""
 
 
 class _Fields(msgspec.Struct, frozen=True, gc=False):

@@ -41,7 +41,7 @@ _READ_B = 1 << 16
 _MAX_SERIAL = 99_999
 _IsalError: type[Exception] = isal_zlib.IsalError  # type: ignore[assignment]  # its stub names an instance, not the class
 
-_OUR_FILE = regex(r"weft-[A-Za-z0-9_-]+-\d{14}-\d{5}\.warc(\.gz)?")
+OUR_FILE = regex(r"weft-[A-Za-z0-9_-]+-\d{14}-\d{5}\.warc(\.gz)?")
 _PREFIX = regex(r"[A-Za-z0-9_-]{1,64}")
 _HEADER_LINES = rb"(?>[!-9;-~]++:[^\r\n\0]*+\r\n)*+\r\n"
 _SOUND_RESPONSE = re.compile(rb"HTTP/1\.[01] \d\d\d(?: [^\r\n\0]*+)?\r\n" + _HEADER_LINES)
@@ -454,7 +454,7 @@ def recover(folder: Path, committed: Mapping[str, int]) -> list[str]:
             elif surplus_b:
                 os.truncate(path, size_b)
         for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-            if path.name not in committed and _OUR_FILE.fullmatch(path.name) and not path.is_dir():
+            if path.name not in committed and OUR_FILE.fullmatch(path.name) and not path.is_dir():
                 path.unlink()
     except OSError as error:
         raise StoreError(f"cannot tidy {folder}: {error.strerror or error}") from error

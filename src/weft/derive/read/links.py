@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from weft.derive.read.model import COUNTED_VISIT, LinkRow, PackedLink
-from weft.errors import FolderError, WeftError
+from weft.errors import NO_URL, FolderError, SpecError, WeftError
 from weft.records import LinkKind, Purpose
-from weft.url import site_of
+from weft.url import parse, site_of
 
 if TYPE_CHECKING:
     from weft.derive.read.crawl import StoredCrawl
@@ -112,6 +112,8 @@ def _named(crawl: StoredCrawl, url: str | None) -> int | None:
         return None
     page = crawl.page_id(url)
     if page is None:
+        if parse(url) is None:
+            raise SpecError(f"{url!r} {NO_URL}")
         folder = crawl.folder.path
         raise WeftError(f"{url} is no page known in {folder} (weft why {folder} URL tells more)")
     return page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from weft.conclude import signed
 from weft.dates import iso_of_ms
 from weft.derive.body import answer_of, original_of
 from weft.derive.read import Page, StoredCrawl
@@ -113,9 +114,8 @@ def rewritten_of(crawl: StoredCrawl, url: str) -> list[Rewriting]:
 def same_body_of(crawl: StoredCrawl, page: Page) -> int:
     if page.hash is None:
         return 0
-    value = int(page.hash, 16)
-    signed = value - (1 << 64) if value >> 63 else value
-    (count,) = crawl.connection.execute(_SAME_BODY, (signed, _SAME_BODY_COUNTED + 1)).fetchone()
+    limits = (signed(int(page.hash, 16)), _SAME_BODY_COUNTED + 1)
+    (count,) = crawl.connection.execute(_SAME_BODY, limits).fetchone()
     return max(0, int(count) - 1)
 
 

@@ -7,7 +7,7 @@ from weft.derive.why.facts import spec_of
 from weft.derive.why.known import known_story
 from weft.derive.why.story import Story
 from weft.derive.why.unknown import recorded_story, unknown_story
-from weft.errors import SpecError, WeftError
+from weft.errors import NO_URL, SpecError, WeftError
 from weft.url import parse
 
 
@@ -15,7 +15,7 @@ def story_of(crawl: StoredCrawl, url: str) -> Story:
     """The story of a URL, known or not; ``SpecError`` where the text is no URL."""
     text = parse(url)
     if text is None:
-        raise SpecError(f"{url!r} is no URL: give it whole, with https:// or http://")
+        raise SpecError(f"{url!r} {NO_URL}")
     name = text
     place = crawl.find(text)
     if place is None:  # a URL past the bound is known by its beginning

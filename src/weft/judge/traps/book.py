@@ -11,7 +11,6 @@ from weft.judge.traps.hosts import Hosts
 from weft.judge.traps.ledger import Ledger, Row, is_sampled, mark_of
 from weft.judge.traps.repeats import Repeats
 from weft.judge.traps.respelled import Respelled
-from weft.judge.traps.spellings import Spellings
 from weft.judge.traps.steps import Steps
 from weft.judge.traps.urls import (
     Date,
@@ -24,6 +23,7 @@ from weft.judge.traps.urls import (
     shape_of,
     split_url,
 )
+from weft.judge.traps.variants import Variants
 from weft.judge.traps.watches import Watches
 from weft.ports import Parent
 from weft.records import ADMITTED, Verdict
@@ -53,18 +53,18 @@ class TrapBook:
         self._repeats = Repeats(traps.duplicates_only, self._suspects)
         self._watches = Watches(traps.endless_site_pages, self._suspects)
         self._hosts = Hosts(traps.hosts_per_domain, suffix)
-        spellings = Spellings(traps)
+        variants = Variants(traps)
         self._steps = Steps(traps.chain)
         self._respelled = Respelled(traps.spellings)
         ledgers: tuple[Ledger | Respelled, ...] = (
-            spellings.aliases, self._chains, self._steps.ledger, self._respelled, self._repeats.ledger,
+            variants.aliases, self._chains, self._steps.ledger, self._respelled, self._repeats.ledger,
             self._watches.endless, self._hosts.ledger, self._calendars.ledger, self._watches.pages,
-            spellings.variants, spellings.sessions,
+            variants.mixtures, variants.sessions,
         )  # fmt: skip
         self._ledgers = {ledger.prefix: ledger for ledger in ledgers}
         self.fetched, self._learn_endless = self._repeats.fetched, self._watches.learn
         self._known_hosts = self._hosts.known
-        self._calendar, self._host, self._spelling = self._calendars.step, self._hosts.problem, spellings.problem
+        self._calendar, self._host, self._variant = self._calendars.step, self._hosts.problem, variants.problem
         self._parent_url = self._parent_origin = self._parent_path = self._parent_query = self._parent_folder = ""
         self._parent_shape: str | None = None
         self._parent_date: Date | None = None
@@ -99,7 +99,7 @@ class TrapBook:
         if problem is None and origin not in self._known_hosts:
             problem = self._host(url, origin)
         if problem is None and (query or _ODD.search(path)):
-            problem = self._spelling(url, path, query, site_id)
+            problem = self._variant(url, path, query, site_id)
         if problem is None and traps.spellings and (sampled or site_id in self._respelled.sites):
             problem = self._respelled.problem(path, query, site_id)
         if problem is not None:

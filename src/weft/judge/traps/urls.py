@@ -172,10 +172,10 @@ _SESSION_IN_QUERY = regex(
     # a name that says so, with a value that is no small number (?session=12 of a conference is none)
     r"(?:(?:[a-z]{1,12}[_.-]|php|j|cf|ci|my|user)?sess(?:ion)?[_.-]?(?:id|key|token|hash)?|cftoken|zenid|oscsid)=[^&;]{6,}"
     r"|(?:phpsessid|jsessionid|aspsessionid[a-z]{0,12})=[^&;]+"
-    # a name that may say so, with a value that looks like a token: letters and digits mixed, or long
     # where a visitor came from, and what is only there to get past a cache
     r"|(?:utm_[a-z_]{1,20}|gclid|dclid|fbclid|msclkid|yclid|igshid|mc_[ce]id|_ga|_gl)=[^&;]*"
     r"|(?:_|cb|cachebust(?:er)?|nocache|rnd|rand(?:om)?)=(?:0?\.?[0-9]{6,}|(?=[^&;]*[0-9])[0-9a-z_.~%-]{8,})"
+    # a name that may say so, with a value that looks like a token: letters and digits mixed, or long
     r"|(?:s|[a-z_]{0,20}sid|token|auth|nonce|ticket|s_id)=(?:(?=[^&;]*[0-9])(?=[^&;]*[a-z])[0-9a-z_.~%-]{8,}|[0-9a-z_.~%-]{24,})"
     r")(?=[&;]|$)",
     re.IGNORECASE,

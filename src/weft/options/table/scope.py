@@ -85,7 +85,7 @@ def scope_options() -> list[Option]:
             "scope.same_scheme",
             switch(),
             SCOPE,
-            "leave links alone whose scheme is not the linking page's",
+            "leave links alone whose scheme (http, https) is not that of their site",
         ),
         Option("html-only", "scope.html_only", switch(), SCOPE, "ask only for what may be an HTML page"),
         Option(

@@ -1,4 +1,4 @@
-"""One page under many spellings: odd slashes, session ids, filters that combine (SLASH_ALIASES and others)."""
+"""One page in many variants: odd slashes, session ids, mixed filters (SLASH_ALIASES, SESSION_IDS, QUERY_VARIANTS)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ PAIR_FACTOR = 4  # queries of two parameters have this multiple of the budget of
 SITE_FACTOR = 5  # and all mixtures of a site, whatever their path, this one: a shop has its filters in each category
 
 
-class Spellings:
+class Variants:
     """See the module."""
 
     def __init__(self, traps: Traps) -> None:
         self._traps = traps
         self._crowded: set[int] = set()  # the sites that have used up what all their mixtures may be
         self.aliases = Ledger("a", 20_000)
-        self.variants = Ledger("q", 4_000)
+        self.mixtures = Ledger("q", 4_000)
         self.sessions = Ledger("s", 50_000)
 
     def problem(self, url: str, path: str, query: str, site_id: int) -> Problem | None:
@@ -52,20 +52,20 @@ class Spellings:
             place, parts = mixture
             budget = traps.query_variants
             if len(parts) == 2:
-                found = self._variant(f"{site_id} 2{mark_of(place)}", parts, PAIR_FACTOR * budget, PAIRS_PER_VALUE)
+                found = self._mixture(f"{site_id} 2{mark_of(place)}", parts, PAIR_FACTOR * budget, PAIRS_PER_VALUE)
             else:
-                found = self._variant(f"{site_id} {mark_of(place)}", parts, budget, VARIANTS_PER_VALUE)
+                found = self._mixture(f"{site_id} {mark_of(place)}", parts, budget, VARIANTS_PER_VALUE)
             if found is None and (site_id in self._crowded or is_sampled(url)):
                 limit, per_value = SITE_FACTOR * budget // SAMPLED, SITE_VARIANTS_PER_VALUE // SAMPLED
-                found = self._variant(f"{site_id}", (*parts, place), limit, per_value)
+                found = self._mixture(f"{site_id}", (*parts, place), limit, per_value)
                 if found is not None:
                     self._crowded.add(site_id)
             return found
         return None
 
-    def _variant(self, key: str, parts: Sequence[str], limit: int, per_value: int) -> Problem | None:
+    def _mixture(self, key: str, parts: Sequence[str], limit: int, per_value: int) -> Problem | None:
         """Judges filters that combine: few values, many mixtures. What names things brings new values."""
-        row = self.variants.blob(key)
+        row = self.mixtures.blob(key)
         count, bits = int.from_bytes(row[:4], "big"), int.from_bytes(row[4:], "big")
         values = bits.bit_count()
         if values < VALUES_B * 6:  # a fuller map says that there are more values than one could combine
@@ -74,5 +74,5 @@ class Spellings:
                 return Reason.QUERY_VARIANTS, f"{count} mixtures of {values} values (--trap-query-variants {budget})"
             for part in parts:
                 bits |= 1 << crc32(part.encode()) % (VALUES_B * 8)
-            self.variants.put(key, (count + 1).to_bytes(4, "big") + bits.to_bytes(VALUES_B, "big"))
+            self.mixtures.put(key, (count + 1).to_bytes(4, "big") + bits.to_bytes(VALUES_B, "big"))
         return None
