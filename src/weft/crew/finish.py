@@ -21,7 +21,7 @@ from weft.errors import Cause
 from weft.fetch.http import user_agent_of
 from weft.fetch.robots import agents_of
 from weft.own import OwnParts
-from weft.parse.content import declared_type, media_type
+from weft.parse.content import declared_type, field_that_counts, media_type
 from weft.parse.html import parse_page
 from weft.records import Failure, Fetched, Lease, Links, Parsed, Purpose
 from weft.spec import CrawlSpec, Limits
@@ -109,13 +109,14 @@ class Finisher:
         return self._error_page[1]
 
     def _read(self, answer: Fetched, url: str, header: Header) -> Parsed:
-        if self._html_only and declared_type(header("content-type")) != "text/html":  # R8: no page at all
-            return Parsed(type=media_type(header("content-type"), answer.body))
+        content_type = field_that_counts(answer.header_values("content-type"))
+        if self._html_only and declared_type(content_type) != "text/html":  # R8: no page at all
+            return Parsed(type=media_type(content_type, answer.body))
         with self._mark.of(url):
             parsed = parse_page(
                 answer.body,
                 url,
-                header("content-type"),
+                content_type,
                 answer.header_values("x-robots-tag") if header("x-robots-tag") is not None else (),
                 answer.header_values("link") if header("link") is not None else (),
                 header("refresh"),
@@ -125,7 +126,7 @@ class Finisher:
             )
             self._text = parsed.text
             for parse in self._own:
-                parsed = parse(answer.body, url, header("content-type"), parsed)
+                parsed = parse(answer.body, url, content_type, parsed)
                 if not isinstance(parsed.links, Links):  # any links will do
                     parsed = msgspec.structs.replace(parsed, links=Links.of(parsed.links))
             return parsed

@@ -7,6 +7,7 @@ input.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib import import_module
 from typing import Final
@@ -108,6 +109,14 @@ _XML_ENCODING = regex(rb"""<\?xml(?=[^>]*>).*?encoding[\x00-\x20]*=[\x00-\x20]*(
 _SNIFFED_B = 1_445  # the standard's resource header
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xfe\xff", "utf-16be"), (b"\xff\xfe", "utf-16le"))
 _MARKS = tuple(mark for mark, _ in _BOMS)
+
+
+def field_that_counts(content_types: Sequence[str]) -> str | None:
+    """Of several Content-Type fields the last that names a type, as browsers have it (Fetch, extract a MIME type)."""
+    if len(content_types) < 2:
+        return content_types[0] if content_types else None
+    named = [field for field in content_types if declared_type(field) not in ("", "*/*")]
+    return named[-1] if named else content_types[0]
 
 
 def media_type(content_type: str | None, body: bytes) -> str:
