@@ -179,6 +179,20 @@ def test_sniff_encoding(body: bytes, header: str | None, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("body", "header", "expected"),
+    [
+        (b"<html/>", None, "utf-8"),
+        (b"<html/>", "koi8-r", "koi8-r"),
+        (b"<?xml version='1.0' encoding='iso-8859-2'?><html/>", None, "iso-8859-2"),
+        ("<html>\u017e</html>".encode(), None, "utf-8"),
+        ("<html><p>x</p></html>".encode("utf-16-be"), None, "utf-16be"),
+    ],
+)
+def test_xml_that_names_no_encoding_is_utf_8(body: bytes, header: str | None, expected: str) -> None:
+    assert sniff_encoding(body, header, "application/xhtml+xml") == expected
+
+
+@pytest.mark.parametrize(
     ("body", "encoding", "expected"),
     [
         (b"\xef\xbb\xbfa\xffb", "utf-8", "a\ufffdb"),

@@ -255,6 +255,10 @@ def test_facts() -> None:
     assert not found.noindex and not found.nofollow and not found.problem
     assert page("<svg><title>D</title></svg>").title is None
     assert page("<meta http-equiv=content-language content='de, en'>").language == "de"
+    assert [parse_page(start, URL, content_language="fr, en").language for start in (b"<p>", b"<html lang=sl>")] == [
+        "fr",
+        "sl",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ GROUP = 16  # answers finished together,
 GROUP_B = 1 << 18  # and about how much of them: large ones alone, or the network would wait for them
 
 ERROR_PAGE_B = 1 << 16  # up to which one is kept to know it again
-_READ_HEADERS = frozenset({"content-type", "x-robots-tag", "link", "refresh"})
+_READ_HEADERS = frozenset({"content-type", "x-robots-tag", "link", "refresh", "content-language"})
 
 Sketch = Callable[[str], bytes]
 OwnParser = Callable[[bytes, str, str | None, Parsed], Parsed]
@@ -120,6 +120,7 @@ class Finisher:
                 answer.header_values("x-robots-tag") if header("x-robots-tag") is not None else (),
                 answer.header_values("link") if header("link") is not None else (),
                 header("refresh"),
+                header("content-language"),
                 agents=self._agents,
                 max_links=self._limits.max_links_per_page,
                 with_text=self._sketch is not None,

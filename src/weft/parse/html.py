@@ -80,6 +80,7 @@ def parse_page(
     x_robots_tag: Sequence[str] = (),
     link_headers: Sequence[str] = (),
     refresh_header: str | None = None,
+    content_language: str | None = None,
     *,
     agents: Collection[str] = ("weft",),
     max_links: int = MAX_LINKS,
@@ -91,9 +92,11 @@ def parse_page(
     are the names, in lower case, that robots directives may address; ``with_text``: the visible text is wanted too.
     """
     media = media_type(content_type, body)
-    encoding = sniff_encoding(body, charset_of(content_type)) if is_html(media) else charset_of(content_type)
+    charset = charset_of(content_type)
+    encoding = sniff_encoding(body, charset, media) if is_html(media) else charset
     page = _Page(url, encoding or "utf-8", max_links, agents)
     page.take_headers(x_robots_tag, link_headers, refresh_header)
+    page.header_language = language_of(content_language)
     if encoding is None or not is_html(media):
         if with_text and media.startswith("text/"):
             page.text = plain_text(body, content_type)
@@ -125,6 +128,7 @@ class _Page:
     description: str | None = None
     language: str | None = None
     meta_language: str | None = None
+    header_language: str | None = None
     canonical: str | None = None
     directives = Directives()
     text_left = 0  # anchors together cannot be longer than the document, unless links are nested to do harm
@@ -156,7 +160,7 @@ class _Page:
         return Parsed(
             type=media,
             encoding=encoding,
-            language=self.language or self.meta_language,
+            language=self.language or self.meta_language or self.header_language,
             title=self.title,
             description=self.description,
             canonical=self.canonical,
