@@ -42,6 +42,7 @@ _MAX_CODE = 10_000  # of an onclick attribute
 _MAX_WALK_S = 3.0  # twenty thousand links take a fiftieth of that
 _MAX_TARGETS = 8_000_000  # characters that links may take from a long base, all together
 
+_FRAME_LEFT_OUT = "documents in frames left out: they took too much time or memory"
 _WEB = ("http://", "https://")
 _CONTENT_ITSELF = ("data:", "blob:")  # pictures and the like that stand in the page itself are no links
 _SRCSET_URL = regex(r"[\s,]*([^\s]+)")
@@ -482,7 +483,8 @@ class _Page:
         self._watch_time()
         tree = tree_of(markup.encode("utf-8", "replace"), "utf-8") if self.text_left > 0 else None
         if tree is None:
-            self.problems.append("a document in a frame left out")
+            if _FRAME_LEFT_OUT not in self.problems:
+                self.problems.append(_FRAME_LEFT_OUT)
             return
         inner = _Page(self.base or self.url, self.encoding, self.max_links - len(self.links), self.agents)
         inner.is_inner, inner.text_left, inner.deadline_s = True, len(markup) + MAX_ANCHOR, self.deadline_s
