@@ -18,6 +18,7 @@ SAME = "the same text on two pages, long enough to be stored only once. " * 20
 ODD_TITLE = "=cmd|' /C calc'!A0"
 EVIL_TITLE = "evil \x1b[31m red \u202e turned"
 GZIPPED = html_page("packed", ["/a"], body="<p>packed text</p>" * 50)
+LONG_DATA = "data:text/html," + 5_000 * "x"
 BINARY = bytes(range(256)) * 4
 
 
@@ -39,7 +40,7 @@ def build(site: Site) -> None:
     body = '<img src="/logo.png"><a href="/secret" rel="nofollow">no</a>'
     site.page("/", links, title="start", body=body)
     site.page("/a", ["/", "/b"], title="A", head='<link rel="canonical" href="/a">')
-    site.page("/b", ["/a", "/deep"], title="B")
+    site.page("/b", ["/a", "/deep", LONG_DATA], title="B")
     site.page("/deep", ["/deeper"])
     site.page("/deeper", ["/deepest"])
     site.page("/dup1", title="twin", body=SAME)

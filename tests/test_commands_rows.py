@@ -17,7 +17,7 @@ from conftest import Weft
 from hypothesis import given
 from hypothesis import strategies as st
 from stored import Stored, call
-from web import Site
+from web import Line, Request, Site, html_page, sized
 
 from weft.derive.read import LinkRow, Page, StoredCrawl
 from weft.safe import cell, in_json, shown, shown_text
@@ -80,6 +80,28 @@ def test_pages_values(crawled: Stored) -> None:
     assert str(start["fetched_at"]).endswith("Z")
     assert start["type"] == "text/html"
     assert pages["/bin"]["type"] == "application/octet-stream"
+
+
+def test_what_is_not_known_is_null(weft: Weft, site: Site) -> None:
+    """docs/fields.md: no type of a body that is none, no address behind a proxy; of two types the last counts."""
+    site.page("/", ["/nothing", "/typed", "/two"])
+    site.file("/nothing", b"", None)
+    site.file("/typed", b"", "text/html")
+
+    async def two_types(line: Line, request: Request) -> bool:
+        await line.send(sized(html_page("two"), "Content-Type: text/html; charset=koi8-r", content_type="text/plain"))
+        return True
+
+    site.behave("/two", two_types)
+    run = weft(
+        "crawl", site.at("/", "behind.test"), "-o", "out", "--proxy", site.url, "--delay", "0", "--sitemaps", "no"
+    )
+    assert run.code == 0, run.stderr
+    rows = [json.loads(line) for line in weft("pages", "out").stdout.splitlines()]
+    types = {row["url"].rpartition("/")[2]: (row["type"], row["encoding"], row["ip"]) for row in rows}
+    assert types["nothing"] == (None, None, None)
+    assert types["typed"][0] == "text/html"
+    assert types["two"] == ("text/html", "koi8-r", None)
 
 
 def test_two_spellings_are_one_page(crawled: Stored) -> None:

@@ -31,7 +31,10 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Stored:
 
 def why(crawled: Stored, path: str) -> dict[str, object]:
     run = call(
-        "why", crawled.folder, path if "://" in path or path.startswith("mailto:") else crawled.url + path, "--json"
+        "why",
+        crawled.folder,
+        path if "://" in path or path.startswith(("mailto:", "data:")) else crawled.url + path,
+        "--json",
     )
     assert run.code == 0, run.stderr
     story = json.loads(run.stdout)
@@ -151,6 +154,8 @@ def test_urls_that_are_no_pages(crawled: Stored) -> None:
     assert mail["reason"] == "NOT_HTTP"
     found = part(mail, "found")
     assert (found["on"], found["kind"], found["depth"]) == (crawled.url + "/", "a", 1)
+    long = why(crawled, stored.LONG_DATA)
+    assert (long["reason"], part(long, "found")["on"]) == ("NOT_HTTP", crawled.url + "/b")
     assert why(crawled, "/sitemap.xml")["outcome"] == "recorded"
     assert "1 URL;" in said(why(crawled, "/sitemap.xml"))
     assert why(crawled, "/robots.txt")["outcome"] == "recorded"

@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.parse.content import charset_of, decode, encoding_named, is_html, media_type, sniff_encoding
+from weft.parse.content import (
+    charset_of,
+    decode,
+    encoding_named,
+    field_that_counts,
+    is_html,
+    media_type,
+    sniff_encoding,
+)
 
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3"
@@ -78,6 +86,21 @@ ENCODINGS = [
 def test_media_type(header: str | None, body: bytes, expected: str) -> None:
     """R8, E22: header first, told apart from what the bytes prove it is not."""
     assert media_type(header, body) == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ([], None),
+        (["nonsense"], "nonsense"),
+        (["text/plain", "text/html; charset=koi8-r"], "text/html; charset=koi8-r"),
+        (["text/html", "*/*", "nonsense", ""], "text/html"),
+        (["*/*", ""], "*/*"),
+    ],
+)
+def test_of_several_fields_the_last_counts(fields: list[str], expected: str | None) -> None:
+    """Fetch, extract a MIME type: the last that names a type."""
+    assert field_that_counts(fields) == expected
 
 
 def test_is_html() -> None:
@@ -153,6 +176,20 @@ def test_charset_of(header: str | None, expected: str | None) -> None:
 def test_sniff_encoding(body: bytes, header: str | None, expected: str) -> None:
     """Mark, header, meta, then detection: the order of the standard."""
     assert sniff_encoding(body, header) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "header", "expected"),
+    [
+        (b"<html/>", None, "utf-8"),
+        (b"<html/>", "koi8-r", "koi8-r"),
+        (b"<?xml version='1.0' encoding='iso-8859-2'?><html/>", None, "iso-8859-2"),
+        ("<html>\u017e</html>".encode(), None, "utf-8"),
+        ("<html><p>x</p></html>".encode("utf-16-be"), None, "utf-16be"),
+    ],
+)
+def test_xml_that_names_no_encoding_is_utf_8(body: bytes, header: str | None, expected: str) -> None:
+    assert sniff_encoding(body, header, "application/xhtml+xml") == expected
 
 
 @pytest.mark.parametrize(

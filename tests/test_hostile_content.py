@@ -209,7 +209,7 @@ def _markup() -> None:
     document("two_titles", "<title>one</title><title>two</title>", "one")
     document("frames", "<title>f</title><frameset><frame src=/yes-frame><frame src='javascript:x'></frameset>", "f")
     document(
-        "iframe", "<title>f</title><iframe src=/yes-iframe></iframe><iframe srcdoc='<a href=/no-srcdoc>'></iframe>"
+        "iframe", "<title>f</title><iframe src=/yes-iframe></iframe><iframe srcdoc='<a href=/yes-srcdoc>'></iframe>"
     )
     document("noscript", "<title>n</title><noscript><a href=/yes-noscript>x</a></noscript>", "n")
     document("upper", "<TITLE>up</TITLE><A HREF=/yes-upper>x</A>", "up")

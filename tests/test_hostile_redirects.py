@@ -421,11 +421,11 @@ def test_refreshes_are_links_and_their_loops_end(tmp_path: Path, site: Site) -> 
 
 
 def test_odd_redirects(tmp_path: Path, site: Site) -> None:
-    """Bodies of redirects are no pages; two Locations, and statuses that redirect nowhere."""
+    """Bodies of redirects are no pages, unless they lead nowhere; two Locations, statuses that do not redirect."""
 
     def answer(status: str, *lines: str) -> Behaviour:
         async def behave(line: Line, request: Request) -> bool:
-            body = html_page("moved", ["/in-the-body"])
+            body = html_page("moved", [f"/in-the-body{request.path}"])
             await line.send(head_of(*lines, f"Content-Length: {len(body)}", status=status) + body)
             return True
 
@@ -438,21 +438,23 @@ def test_odd_redirects(tmp_path: Path, site: Site) -> None:
     site.behave("/options", answer("300 Multiple", "Location: /maybe"), host=HOST)
     site.behave("/proxy", answer("305 Use Proxy", "Location: http://127.0.0.1:1/"), host=HOST)
     site.behave("/refused", answer("401 Who", "Location: /stolen", "WWW-Authenticate: Basic realm=x"), host=HOST)
-    for path in ("/first", "/maybe", "/in-the-body"):
+    site.behave("/nowhere", answer("302 Found", "Location: http://[x"), host=HOST)
+    places = ["/two", "/none", "/error", "/created", "/options", "/proxy", "/refused", "/nowhere"]
+    for path in ("/first", "/maybe", *(f"/in-the-body{place}" for place in places)):
         site.page(path, host=HOST)
-    lay_out(site, ["/two", "/none", "/error", "/created", "/options", "/proxy", "/refused"])
+    lay_out(site, places)
     crawled = crawl(tmp_path, [site.at("/", HOST)], *FAST, *at_host(site, HOST, "elsewhere.test"))
     assert_healthy(crawled, site)
     assert not site.asked("/stolen")
     assert {request.host for request in site.requests} == {HOST}
-    assert crawled.page(site.at("/none", HOST)).redirect_to is None
+    for path in ("/none", "/nowhere"):  # browsers show them
+        page = crawled.page(site.at(path, HOST))
+        assert (page.redirect_to, page.title, page.out_links) == (None, "moved", 1)
     two = crawled.page(site.at("/two", HOST))
     assert two.title is None
     assert (two.error, two.redirect_to) in (("BAD_ANSWER", None), (None, site.at("/first", HOST)))
-    assert not site.asked("/in-the-body") or crawled.page(site.at("/in-the-body", HOST)).found_on in (
-        site.at("/created", HOST),
-        site.at("/options", HOST),
-    )
+    shown = {place for place in places if site.asked(f"/in-the-body{place}")}
+    assert shown == {"/created", "/none", "/nowhere", "/options", "/proxy"}
 
 
 def test_gates_that_lead_back_are_passed_with_their_cookie(tmp_path: Path, site: Site) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from conftest import Weft
 from hostile import Crawled, crawl, judge_kind, kinds_of
 from hostile_b import ALL_TEST_HOSTS, host_of_kind, noise, requests_of
 from web import Line, Request, Response, Site
@@ -352,6 +354,37 @@ def test_pages_do_not_wait_for_sitemaps(site: Site, tmp_path: Path) -> None:
     assert paths[:4] == ["/robots.txt", "/", "/hang.xml", "/linked"], paths
     assert paths.index("/further") < paths.index("/15.xml"), paths
     assert paths.count("/hang.xml") == 2 and len(paths) == 46
+
+
+def test_a_sitemap_is_tried_again_when_it_is_time(site: Site, tmp_path: Path) -> None:
+    """Promise 4: Retry-After counts for sitemaps too, and keeps no page waiting meanwhile."""
+    asked_s: list[float] = []
+
+    def answer(request: Request) -> Response:
+        asked_s.append(time.monotonic())
+        if len(asked_s) == 1:
+            return Response(b"", 502, headers={"Retry-After": "3"})
+        return Response(urlset(site.at("/leaf")), 200, XML)
+
+    site.serve("/sitemap.xml", answer)
+    site.page("/", ["/linked"])
+    site.page("/linked")
+    site.page("/leaf")
+    crawled = crawl(tmp_path, [site.at("/")], "--delay", "0")
+    assert crawled.code == 0 and crawled.status.stop_reason == "done"
+    assert site.paths()[-2:] == ["/sitemap.xml", "/leaf"], site.paths()
+    assert len(asked_s) == 2 and asked_s[1] - asked_s[0] >= 3.0
+
+
+def test_a_sitemap_that_wants_hours_ends_after_its_retries(site: Site, tmp_path: Path, weft: Weft) -> None:
+    """Promise 4: the crawl ends and says when to go on; attempts are kept, so that resumes come to an end."""
+    site.file("/sitemap.xml", b"", XML, status=502, headers={"Retry-After": "7200"})
+    site.page("/")
+    crawled = crawl(tmp_path, [site.at("/")], "--delay", "0", "--retries", "1")
+    assert (crawled.code, crawled.status.stop_reason, site.asked("/sitemap.xml")) == (3, "waiting", 1)
+    assert weft("resume", tmp_path / "crawl").code == 0
+    assert weft("resume", tmp_path / "crawl").code == 0
+    assert site.asked("/sitemap.xml") == 2 and site.asked("/") == 1
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,8 @@ def links(markup: str | bytes, url: str = URL) -> list[tuple[str, str]]:
         ("<a href='http://h.test/\r\nX: y'>y</a>", [("a", "http://h.test/X:%20y")]),
         ("<a href='mailto:a@b.c'>y</a>", [("a", "mailto:a@b.c")]),
         ("<a href='tel:+1'>y</a><a href='JavaScript:f()'>y</a>", [("a", "tel:+1"), ("a", "javascript:f()")]),
-        ("<a href='data:text/html,x'>y</a><a href='about:blank'>y</a><a href='blob:x'>y</a>", []),
+        ("<a href='Data:text/html,x'>y</a><a href='blob:x'>y</a>", [("a", "data:text/html,x"), ("a", "blob:x")]),
+        ("<a href='about:blank'>y</a><script src='blob:x'></script><embed src='data:,x'>", []),
         ("<a href='ftp://f.test/x'>y</a>", [("a", "ftp://f.test/x")]),
         ("<map><area href=x alt=y><area alt=z></map>", [("area", "http://h.test/dir/x")]),
         ("<link rel=stylesheet href=s.css>", [("style", "http://h.test/dir/s.css")]),
@@ -89,6 +90,19 @@ def links(markup: str | bytes, url: str = URL) -> list[tuple[str, str]]:
         ("<frameset><frame src=f></frameset>", [("frame", "http://h.test/dir/f")]),
         ("<iframe src=f></iframe><iframe></iframe>", [("iframe", "http://h.test/dir/f")]),
         ("<iframe src='about:blank'></iframe>", []),
+        (
+            "<base href=/b/><a href=1>y</a>"
+            "<iframe srcdoc='&lt;a href=2&gt;&lt;p onclick=&quot;location=&#39;3&#39;&quot;&gt;' src=4></iframe>"
+            "<a href=5>y</a>",
+            [("a", "http://h.test/b/1"), ("a", "http://h.test/b/2"), ("onclick", "http://h.test/b/3"),
+             ("iframe", "http://h.test/b/4"), ("a", "http://h.test/b/5")],
+        ),
+        (
+            "<iframe srcdoc='&lt;base href=/in/&gt;&lt;a href=1&gt;'></iframe><frame srcdoc='&lt;a href=x&gt;'>"
+            "<a href=2>y</a>",
+            [("a", "http://h.test/in/1"), ("a", "http://h.test/dir/2")],
+        ),
+        ("<iframe srcdoc='&lt;iframe srcdoc=&quot;&amp;lt;a href=x>&quot; src=y>'>", [("iframe", "http://h.test/dir/y")]),
         ("<form action=f><input></form><form></form>", [("form", "http://h.test/dir/f")]),
         ("<meta http-equiv=refresh content='0; url=r'>", [("refresh", "http://h.test/dir/r")]),
         ("<meta http-equiv=refresh content='5'>", []),
@@ -241,6 +255,10 @@ def test_facts() -> None:
     assert not found.noindex and not found.nofollow and not found.problem
     assert page("<svg><title>D</title></svg>").title is None
     assert page("<meta http-equiv=content-language content='de, en'>").language == "de"
+    assert [parse_page(start, URL, content_language="fr, en").language for start in (b"<p>", b"<html lang=sl>")] == [
+        "fr",
+        "sl",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,7 @@ import xxhash
 from weft.dates import iso_of_http_date, moment_of_http_date
 from weft.errors import POLICIES, Cause
 from weft.lazy import regex
-from weft.location import REDIRECTS as REDIRECTS  # part of this module, too
-from weft.location import location_of
+from weft.location import REDIRECTS, location_of
 from weft.records import Failure, Fetched, Lease, LinkKind, Links, Parsed, Purpose, Visit
 from weft.spec import Limits
 
@@ -101,7 +100,7 @@ def conclude_answer(lease: Lease, answer: Fetched, parse: ParsePage) -> Conclude
         truncated=answer.truncated,
         size=len(answer.body),
         size_wire=len(answer.wire),
-        ip=answer.ip,
+        ip=answer.ip or None,
         http_version=answer.http_version,
         etag=header("etag"),
         last_modified=iso_of_http_date(header("last-modified")),
@@ -118,8 +117,11 @@ def conclude_answer(lease: Lease, answer: Fetched, parse: ParsePage) -> Conclude
         visit.hash = signed(xxhash.xxh3_64_intdigest(answer.body))
     if status in REDIRECTS:
         _redirect(done, lease, answer)
-    elif answer.body or success:
-        _parsed(done, parse(answer, lease.url, header), success)
+    if visit.redirect_to is None and (answer.body or success):
+        # Browsers show what leads nowhere by itself, and its links are meant to be chosen from (RFC 9110, 15.4).
+        _parsed(done, parse(answer, lease.url, header), with_links=status < 400)
+        if not answer.body and header("content-type") is None:
+            visit.type = None  # no type was named, and there is nothing to tell it from
     done.stored_2xx = success
     if status in PASSING_STATUSES:
         done.slow = status in SLOW_DOWN
@@ -137,14 +139,14 @@ def signed(value: int) -> int:
     return value - (1 << 64) if value >> 63 else value
 
 
-def _parsed(done: Concluded, parsed: Parsed, success: bool) -> None:
+def _parsed(done: Concluded, parsed: Parsed, *, with_links: bool) -> None:
     visit = done.visit
     visit.type, visit.encoding, visit.language = parsed.type or None, parsed.encoding, parsed.language
     visit.title, visit.description, visit.canonical = parsed.title, parsed.description, parsed.canonical
     visit.noindex, visit.nofollow = parsed.noindex, parsed.nofollow
     if parsed.problem:
         visit.detail = "; ".join(filter(None, (visit.detail, parsed.problem)))[:1000]
-    if success:  # the links of an error page are no links of the site
+    if with_links:  # the links of an error page are no links of the site
         done.links = parsed.links
         visit.out_links = len(parsed.links)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, assert_never
 
 import msgspec
 
-from weft.conclude import REDIRECTS, Concluded, back_off
+from weft.conclude import Concluded, back_off
 from weft.errors import POLICIES, STALLS_MAX, BugError, Cause
 from weft.fetch.site import AskAgain, Learnt
 from weft.frontier.settling import Settled
@@ -343,7 +343,7 @@ class Crawl:
         self._batch_pages += 1
         self._batch_stored += done.stored_2xx
         self._batch_feeds = self._batch_feeds or (bool(done.links) and not frontier.site(lease.site).has_work)
-        if done.links and visit.status in REDIRECTS:
+        if visit.redirect_to is not None:
             self._own_key_redirect(done)
             if lease.depth == 0:  # a seed may lead to its real host: example.org to www.example.org
                 self.parts.judge.seed_redirects_to(done.links.targets[0], lease.url)
@@ -414,8 +414,7 @@ class Crawl:
             if done.condemns is not None:
                 parts.frontier.site(lease.site).reads_later = True
             if done.retry_s is not None:
-                again = msgspec.structs.replace(lease, attempt=lease.attempt + 1)
-                parts.frontier.errand(site_of(lease.url), again)
+                parts.frontier.try_later(parts.sitemaps.again(lease), done.retry_s)
             else:
                 parts.sitemaps.end(lease, done.visit.cause, 0)
             return
@@ -503,9 +502,7 @@ class Crawl:
             done.visit.external_links = found.external
             if packed:
                 packs.append((done.visit.id, packed))
-            if (
-                done.stored_2xx or done.visit.redirect_to is not None
-            ):  # a redirect to a new place is a page that brings one
+            if done.stored_2xx or done.links:  # a redirect to a new place is a page that brings one
                 self.parts.judge.linked(done.lease.url, done.lease.site, hand.depth, found.new, found.known)
         return packs
 
@@ -525,7 +522,7 @@ class Crawl:
 
 
 def _settled(done: Concluded, keeps_cookies: bool) -> Settled:
-    redirects = keeps_cookies and bool(done.links) and done.visit.status in REDIRECTS
+    redirects = keeps_cookies and done.visit.redirect_to is not None
     return Settled(
         lease=done.lease,
         state=done.state,

@@ -57,9 +57,9 @@ def _print_body(body: bytes, answer: Answer) -> None:
     if not sys.stdout.isatty():
         sys.stdout.buffer.write(body)
         return
-    from weft.parse.content import charset_of, decode, sniff_encoding
+    from weft.parse.content import charset_of, decode, field_that_counts, sniff_encoding
 
-    content_type = next(iter(answer.header_values("content-type")), None)
+    content_type = field_that_counts(answer.header_values("content-type"))
     if b"\0" in body[:65_536] and not body.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise WeftError(
             f"the body of {answer.url} is no text ({content_type}, {counted(len(body), 'byte')}):"
@@ -69,9 +69,10 @@ def _print_body(body: bytes, answer: Answer) -> None:
 
 
 def _print_text(body: bytes, answer: Answer) -> None:
+    from weft.parse.content import field_that_counts
     from weft.parse.text import visible_text
 
-    text = visible_text(body, next(iter(answer.header_values("content-type")), None))
+    text = visible_text(body, field_that_counts(answer.header_values("content-type")))
     if sys.stdout.isatty():
         print(shown_text(text))
     else:

@@ -21,7 +21,7 @@ from weft.errors import Cause
 from weft.fetch.http import user_agent_of
 from weft.fetch.robots import agents_of
 from weft.own import OwnParts
-from weft.parse.content import declared_type, media_type
+from weft.parse.content import declared_type, field_that_counts, media_type
 from weft.parse.html import parse_page
 from weft.records import Failure, Fetched, Lease, Links, Parsed, Purpose
 from weft.spec import CrawlSpec, Limits
@@ -32,7 +32,7 @@ GROUP = 16  # answers finished together,
 GROUP_B = 1 << 18  # and about how much of them: large ones alone, or the network would wait for them
 
 ERROR_PAGE_B = 1 << 16  # up to which one is kept to know it again
-_READ_HEADERS = frozenset({"content-type", "x-robots-tag", "link", "refresh"})
+_READ_HEADERS = frozenset({"content-type", "x-robots-tag", "link", "refresh", "content-language"})
 
 Sketch = Callable[[str], bytes]
 OwnParser = Callable[[bytes, str, str | None, Parsed], Parsed]
@@ -109,23 +109,25 @@ class Finisher:
         return self._error_page[1]
 
     def _read(self, answer: Fetched, url: str, header: Header) -> Parsed:
-        if self._html_only and declared_type(header("content-type")) != "text/html":  # R8: no page at all
-            return Parsed(type=media_type(header("content-type"), answer.body))
+        content_type = field_that_counts(answer.header_values("content-type"))
+        if self._html_only and declared_type(content_type) != "text/html":  # R8: no page at all
+            return Parsed(type=media_type(content_type, answer.body))
         with self._mark.of(url):
             parsed = parse_page(
                 answer.body,
                 url,
-                header("content-type"),
+                content_type,
                 answer.header_values("x-robots-tag") if header("x-robots-tag") is not None else (),
                 answer.header_values("link") if header("link") is not None else (),
                 header("refresh"),
+                header("content-language"),
                 agents=self._agents,
                 max_links=self._limits.max_links_per_page,
                 with_text=self._sketch is not None,
             )
             self._text = parsed.text
             for parse in self._own:
-                parsed = parse(answer.body, url, header("content-type"), parsed)
+                parsed = parse(answer.body, url, content_type, parsed)
                 if not isinstance(parsed.links, Links):  # any links will do
                     parsed = msgspec.structs.replace(parsed, links=Links.of(parsed.links))
             return parsed

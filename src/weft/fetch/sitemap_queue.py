@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 
+import msgspec
+
 from weft.records import Lease, Purpose
 
 FILES_A_SITE = 500
@@ -19,17 +21,21 @@ class SitemapQueue:
         self._next = int(connection.execute("SELECT coalesce(max(id), 0) FROM sitemap").fetchone()[0]) + 1
         self._levels: dict[int, int] = {}  # of those under way
         self._new: list[tuple[int, int, str, int]] = []
+        self._tried: list[tuple[int, int]] = []
         self._ended: list[tuple[str, str | None, int, int, int]] = []
         self._known: dict[int, set[str]] = {}  # site -> its files
 
     def waiting(self) -> list[Lease]:
         """What an earlier run left to read."""
         rows = self._db.execute(
-            "SELECT s.id, u.text, s.site, s.level FROM sitemap s JOIN url u ON u.id = s.url"
+            "SELECT s.id, u.text, s.site, s.level, s.attempts FROM sitemap s JOIN url u ON u.id = s.url"
             " WHERE s.state = 'W' ORDER BY s.id"
         ).fetchall()
-        self._levels.update((number, level) for number, _, _, level in rows)
-        return [Lease(page=number, url=url, site=site, purpose=Purpose.SITEMAP) for number, url, site, _ in rows]
+        self._levels.update((number, level) for number, _, _, level, _ in rows)
+        return [
+            Lease(page=number, url=url, site=site, purpose=Purpose.SITEMAP, attempt=attempts + 1)
+            for number, url, site, _, attempts in rows
+        ]
 
     def add(self, url: str, site: int, parent: int | None) -> Lease | None:
         """The lease for a sitemap that is new; None where it is known, too deep in indexes, or one too many."""
@@ -52,6 +58,11 @@ class SitemapQueue:
             known = self._known[site] = {text for (text,) in rows}
         return known
 
+    def again(self, lease: Lease) -> Lease:
+        """The lease for the next attempt. How many there were is kept: a resume gives it no more of them."""
+        self._tried.append((lease.attempt, lease.page))
+        return msgspec.structs.replace(lease, attempt=lease.attempt + 1)
+
     def end(self, lease: Lease, cause: str | None, entries: int) -> None:
         """The file was read, or could not be. Where it leads to may still be added until the next ``flush``."""
         self._ended.append(("C" if cause is None else "E", cause, entries, lease.attempt, lease.page))
@@ -62,10 +73,11 @@ class SitemapQueue:
             "INSERT OR IGNORE INTO sitemap(id, site, url, state, level) VALUES(?, ?, ?, 'W', ?)",
             [(number, site, name(url), level) for number, site, url, level in self._new],
         )
+        self._db.executemany("UPDATE sitemap SET attempts = ? WHERE id = ?", self._tried)
         self._db.executemany(
             "UPDATE sitemap SET state = ?, cause = ?, entries = ?, attempts = ? WHERE id = ?", self._ended
         )
         for *_, number in self._ended:
             self._levels.pop(number, None)
-        self._new, self._ended = [], []
+        self._new, self._tried, self._ended = [], [], []
         self._known.clear()

@@ -5,6 +5,7 @@ Politeness and robots.txt are inside: there is no other way to a lease. Nothing 
 
 from __future__ import annotations
 
+import heapq
 from collections import deque
 from collections.abc import Callable
 
@@ -51,13 +52,23 @@ class Leases:
         self.resolving = 0
         self.refused_errands: list[tuple[Lease, Refuse]] = []
         self._errand_ips: dict[tuple[Purpose, str], str] = {}
+        self._later: list[tuple[float, int, Lease]] = []  # errands to be tried again, by time
         self._refusals_left = 0
 
     # ---- given out -------------------------------------------------------------------------------------------
 
+    def try_later(self, errand: Lease, after_s: float) -> None:
+        """An errand that joins its site's queue only after so many seconds; the site itself does not rest."""
+        heapq.heappush(self._later, (self._clock.seconds() + after_s, errand.page, errand))
+
     def take(self, most: int) -> list[Lease]:
         """Up to ``most`` leases whose time has come, in order."""
         now = self._clock.seconds()
+        while self._later and self._later[0][0] <= now:
+            errand = heapq.heappop(self._later)[-1]
+            home = self._sites.get(errand.site)
+            home.errands.append(errand)
+            self._schedule.place(home, now)
         retry_ms = self._heads.retry_ms
         if retry_ms is not None and retry_ms <= self._clock.epoch_ms():
             self._heads.load_retries(now)
@@ -219,6 +230,8 @@ class Leases:
         at = self._schedule.next_at()
         if at is not None:
             times.append(at - self._clock.seconds())
+        if self._later:
+            times.append(self._later[0][0] - self._clock.seconds())
         if self._heads.retry_ms is not None:
             times.append((self._heads.retry_ms - self._clock.epoch_ms()) / 1000)
         sweep_s = self._sites.wait_s()

@@ -66,7 +66,7 @@ class SqlFrontier:
         self._leases = leases = Leases(
             spec.politeness, judge, gate, schedule, sites, heads, budgets, settling, clock, address_of
         )
-        self.take, self.take_ahead = leases.take, leases.take_ahead
+        self.take, self.take_ahead, self.try_later = leases.take, leases.take_ahead, leases.try_later
         self.started, self.promoted = leases.started, leases.promoted
         self.answered, self.freed = leases.answered, leases.freed
         self.addressed, self.unresolved = leases.addressed, leases.unresolved

@@ -7,6 +7,7 @@ input.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib import import_module
 from typing import Final
@@ -16,7 +17,8 @@ import turbohtml
 from weft.lazy import regex
 from weft.parse.bounds import memory_bound
 
-HTML_TYPES: Final = frozenset({"text/html", "application/xhtml+xml"})
+XHTML: Final = "application/xhtml+xml"
+HTML_TYPES: Final = frozenset({"text/html", XHTML})
 
 PRESCAN_B: Final = 1_024
 LATE_META_B: Final = 65_536
@@ -110,6 +112,14 @@ _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xfe\xff", "utf-16be"), (b"\xff\xfe", "u
 _MARKS = tuple(mark for mark, _ in _BOMS)
 
 
+def field_that_counts(content_types: Sequence[str]) -> str | None:
+    """Of several Content-Type fields the last that names a type, as browsers have it (Fetch, extract a MIME type)."""
+    if len(content_types) < 2:
+        return content_types[0] if content_types else None
+    named = [field for field in content_types if declared_type(field) not in ("", "*/*")]
+    return named[-1] if named else content_types[0]
+
+
 def media_type(content_type: str | None, body: bytes) -> str:
     """The media type, lower case, without parameters.
 
@@ -155,12 +165,18 @@ def encoding_named(label: str) -> str | None:
     return name.lower() if name else None
 
 
-def sniff_encoding(body: bytes, http_charset: str | None) -> str:
-    """The WHATWG name of the body's encoding: byte order mark, header, meta, XML declaration, else by its looks."""
+def sniff_encoding(body: bytes, http_charset: str | None, media: str = "text/html") -> str:
+    """The WHATWG name of the body's encoding: byte order mark, header, meta, XML declaration, else by its looks.
+
+    XML that names none is UTF-8 (XML 1.0, 4.3.3); where its bytes are none, it is read as HTML is.
+    """
     if body.startswith(_MARKS):
         return next(name for mark, name in _BOMS if body.startswith(mark))
     declared = encoding_named(http_charset) if http_charset else None
-    return declared or _meta_encoding(body) or _xml_encoding(body) or _detected_encoding(body)
+    named = declared or _meta_encoding(body) or _xml_encoding(body)
+    if named is None and media == XHTML and body.isascii() and b"\0" not in body[:_UTF16_B]:
+        return "utf-8"
+    return named or _detected_encoding(body)
 
 
 def decode(body: bytes, encoding: str) -> str:
@@ -206,7 +222,7 @@ def _unknown_type(body: bytes) -> str:
     if _LOOKS_LIKE_HTML.match(bare):
         return "text/html"
     if _LOOKS_LIKE_XML.match(bare):
-        return "application/xhtml+xml" if b"<html" in head else _feed_type(body) or "text/xml"
+        return XHTML if b"<html" in head else _feed_type(body) or "text/xml"
     found = _signature_type(body) or _feed_type(body)
     if found:
         return found

@@ -42,8 +42,9 @@ _MAX_CODE = 10_000  # of an onclick attribute
 _MAX_WALK_S = 3.0  # twenty thousand links take a fiftieth of that
 _MAX_TARGETS = 8_000_000  # characters that links may take from a long base, all together
 
+_FRAME_LEFT_OUT = "documents in frames left out: they took too much time or memory"
 _WEB = ("http://", "https://")
-_LEFT_OUT = frozenset({"data", "blob", "about"})
+_CONTENT_ITSELF = ("data:", "blob:")  # pictures and the like that stand in the page itself are no links
 _SRCSET_URL = regex(r"[\s,]*([^\s]+)")
 _SRCSET_DESCRIPTORS = regex(r"(?:[^,(]++|\([^)]*+(?:\)|$))*+,?")
 _CODE_LINK = regex(
@@ -80,6 +81,7 @@ def parse_page(
     x_robots_tag: Sequence[str] = (),
     link_headers: Sequence[str] = (),
     refresh_header: str | None = None,
+    content_language: str | None = None,
     *,
     agents: Collection[str] = ("weft",),
     max_links: int = MAX_LINKS,
@@ -91,9 +93,11 @@ def parse_page(
     are the names, in lower case, that robots directives may address; ``with_text``: the visible text is wanted too.
     """
     media = media_type(content_type, body)
-    encoding = sniff_encoding(body, charset_of(content_type)) if is_html(media) else charset_of(content_type)
+    charset = charset_of(content_type)
+    encoding = sniff_encoding(body, charset, media) if is_html(media) else charset
     page = _Page(url, encoding or "utf-8", max_links, agents)
     page.take_headers(x_robots_tag, link_headers, refresh_header)
+    page.header_language = language_of(content_language)
     if encoding is None or not is_html(media):
         if with_text and media.startswith("text/"):
             page.text = plain_text(body, content_type)
@@ -125,6 +129,7 @@ class _Page:
     description: str | None = None
     language: str | None = None
     meta_language: str | None = None
+    header_language: str | None = None
     canonical: str | None = None
     directives = Directives()
     text_left = 0  # anchors together cannot be longer than the document, unless links are nested to do harm
@@ -133,6 +138,7 @@ class _Page:
     anchor_at = 0  # its place,
     unnamed: Element | None = None  # and the last one of them that had no text of its own
     text = ""
+    is_inner = False
     late_left: int | None = None  # how many more there may be: as many as there are links to make room for them
 
     def __init__(self, url: str, encoding: str, max_links: int, agents: Collection[str]) -> None:
@@ -155,7 +161,7 @@ class _Page:
         return Parsed(
             type=media,
             encoding=encoding,
-            language=self.language or self.meta_language,
+            language=self.language or self.meta_language or self.header_language,
             title=self.title,
             description=self.description,
             canonical=self.canonical,
@@ -304,14 +310,16 @@ class _Page:
         target, fragment = self.resolver.meanings.get(reference), ""
         if target is None:
             if reference[:5].lower() == "data:":
-                return None
+                if kind not in _TO_PAGES:
+                    return None
+                reference = reference[:MAX_OPAQUE]
             found = self.resolver.resolve(reference)
             if found is None:
                 self.unresolved += 1
                 return None
             target, fragment = found
             if not target.startswith(_WEB):
-                if target[: target.find(":")] in _LEFT_OUT:
+                if target.startswith("about:") or (kind not in _TO_PAGES and target.startswith(_CONTENT_ITSELF)):
                     return None
                 target, fragment = target[:MAX_OPAQUE], fragment[:MAX_OPAQUE]
         if len(self.links.targets) < self.max_links:
@@ -463,9 +471,28 @@ class _Page:
             self._add_srcset(srcset)
 
     def _take_frame(self, element: Element) -> None:
+        document = element.attr("srcdoc")
+        if document and not self.is_inner and element.tag == "iframe":
+            self._take_inner(document)
         reference = element.attr("src")
         if reference:
             self._add(reference, _FRAME if element.tag == "frame" else _IFRAME, _words(element, "title"))
+
+    def _take_inner(self, markup: str) -> None:
+        """Takes the links of a document that an attribute holds: its base is ours, what it says is its own."""
+        self._watch_time()
+        tree = tree_of(markup.encode("utf-8", "replace"), "utf-8") if self.text_left > 0 else None
+        if tree is None:
+            if _FRAME_LEFT_OUT not in self.problems:
+                self.problems.append(_FRAME_LEFT_OUT)
+            return
+        inner = _Page(self.base or self.url, self.encoding, self.max_links - len(self.links), self.agents)
+        inner.is_inner, inner.text_left, inner.deadline_s = True, len(markup) + MAX_ANCHOR, self.deadline_s
+        inner.take_tree(tree.document)
+        for link in inner.links:
+            self.links.add(*link)
+        self.unresolved += inner.unresolved
+        self.cut = self.cut or inner.cut
 
     def _take_embedded(self, element: Element) -> None:
         reference = element.attr("src") or element.attr("data") or element.attr("code") or element.attr("archive")

@@ -59,7 +59,7 @@ def plain_text(body: bytes, content_type: str | None) -> str:
 
 def _text_of(body: bytes, content_type: str | None, text_of: Callable[[Document], str]) -> str:
     media = media_type(content_type, body)
-    encoding = sniff_encoding(body, charset_of(content_type))
+    encoding = sniff_encoding(body, charset_of(content_type), media)
     if not is_html(media):
         return decode(body, encoding) if media.startswith("text/") else ""
     try:

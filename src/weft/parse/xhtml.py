@@ -7,12 +7,9 @@ An XML parser would not do: pages that are not well-formed have links too, and e
 from __future__ import annotations
 
 import re
-from typing import Final
 
 from weft.lazy import regex
-from weft.parse.content import decode
-
-XHTML: Final = "application/xhtml+xml"
+from weft.parse.content import XHTML, decode
 
 _VOID = frozenset(
     b"area base basefont bgsound br col embed frame hr img input link meta param source track wbr".split()

@@ -13,6 +13,7 @@ from weft.derive.read import StoredCrawl
 from weft.errors import SpecError, WeftError
 from weft.judge.likeness import Likeness, Sketches
 from weft.judge.sketch import Hashes, kept_text, shingles, sketch_size, sketcher
+from weft.parse.content import field_that_counts
 from weft.parse.text import plain_text
 from weft.spec import Limits
 
@@ -86,8 +87,7 @@ class Texts:
             body = body_of(self._crawl, answer)
         except WeftError:  # without its body a page has no text, and is like no other
             return ""
-        types = answer.header_values("content-type")
-        return plain_text(body, types[0] if types else None)
+        return plain_text(body, field_that_counts(answer.header_values("content-type")))
 
 
 def _max_memory_b(crawl: StoredCrawl) -> int:

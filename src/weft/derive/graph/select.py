@@ -19,6 +19,7 @@ from weft.derive.graph.merging import exact_duplicates, near_duplicates, united
 from weft.derive.graph.model import Choice, Merged, Progress, silent
 from weft.derive.read import StoredCrawl
 from weft.errors import FolderError, Reason, SpecError
+from weft.parse.content import declared_type, field_that_counts
 from weft.records import LinkKind, Purpose
 from weft.spec import FOLLOWED_KINDS
 
@@ -26,7 +27,7 @@ _CHUNK = 5_000
 _SPAN = 100_000
 _PACKS_AT_ONCE = 500
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
-_DECLARED_HTML = re.compile(r"^content-type:[ \t]*text/html[ \t]*(;|,|\r?$)", re.IGNORECASE | re.MULTILINE)
+_CONTENT_TYPE = re.compile(r"^content-type:[ \t]*([^\r\n]*)", re.IGNORECASE | re.MULTILINE)
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _NONE = -1
 
@@ -119,7 +120,8 @@ class Nodes:
         if self.choice.all_types:
             return 200 <= row.status <= 299
         if strict:
-            return row.status == 200 and _DECLARED_HTML.search(row.headers or "") is not None
+            content_type = field_that_counts(_CONTENT_TYPE.findall(row.headers or ""))
+            return row.status == 200 and declared_type(content_type) == "text/html"
         return row.status == 200 and row.type in _HTML
 
     def _add(self, page: int, visit: int, depth: int, site: int) -> None:

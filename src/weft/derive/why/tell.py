@@ -19,8 +19,7 @@ def story_of(crawl: StoredCrawl, url: str) -> Story:
     name = text
     place = crawl.find(text)
     if place is None:  # a URL past the bound is known by its beginning
-        spec = spec_of(crawl)
-        name = text[: spec.limits.max_url_b + 1] if spec is not None else text
+        name = _kept_part(crawl, text)
         place = crawl.find(name) if name != text else None
     if place is None:
         return unknown_story(crawl, text)
@@ -30,3 +29,13 @@ def story_of(crawl: StoredCrawl, url: str) -> Story:
     if page is None:
         raise WeftError(f"{crawl.folder.db} is damaged: {text} has an id and no page (weft check tells more)")
     return known_story(crawl, text, place.page, page)
+
+
+def _kept_part(crawl: StoredCrawl, text: str) -> str:
+    """What the crawl keeps of a URL, however long it is."""
+    if not text.startswith(("http://", "https://")):
+        from weft.parse.html import MAX_OPAQUE
+
+        return text[:MAX_OPAQUE]
+    spec = spec_of(crawl)
+    return text[: spec.limits.max_url_b + 1] if spec is not None else text
