@@ -381,6 +381,16 @@ def printed(url: str) -> tuple[str, list[str]]:
     return f"page {n}", [*below, *([f"/print/{n}"] if not below else [])]
 
 
+def framed(url: str) -> tuple[str, list[str]]:
+    """A manual as javadoc wrote them: every page also links to the frames that show it, which are one file."""
+    parts = urlsplit(url)
+    if parts.query:
+        return "frames", ["/api/0.html"]
+    n = number(parts.path.rpartition("/")[2])
+    below = [f"/api/{i}.html" for i in range(n * 8 + 1, n * 8 + 9) if i < 3_000]
+    return f"page {n}", [*below, f"/api/index.html?{n}.html"]
+
+
 def releases(count: int, pages: int) -> Web:
     """A manual in folders for each of its releases, in which no page has changed: all links inside are relative."""
 
@@ -463,6 +473,7 @@ HONEST: dict[str, tuple[Web, int, int | None]] = {
     "records": (records, 10_000, 5_001),
     "300 things in 20 variants": (variants, 10_000, 1 + 300 + 6_000),
     "a folder of copies": (printed, 10_000, 3_000 + 2_625),
+    "a manual with frames": (framed, 10_000, 1 + 2 * 3_000),
     "a manual in six releases": (releases(6, 900), 10_000, 1 + 6 * 900),
     "a mirror on another host": (two_hosts, 10_000, None),
     "50,000 pages, linked at random": (random_graph(50_000, 5), 60_000, None),

@@ -119,7 +119,10 @@ class Traps(msgspec.Struct, frozen=True, kw_only=True):
     ] = 500
     duplicates_only: Annotated[
         int,
-        Meta(description="at most N bodies already seen in a row below one path, and 8 of each, else DUPLICATES_ONLY"),
+        Meta(
+            description="at most N bodies already seen in a row below one path, 8 of each and one for each page, else "
+            "DUPLICATES_ONLY"
+        ),
     ] = 200
 
 

@@ -24,6 +24,7 @@ class Repeats:
         self._limit = limit
         self._suspects = suspects
         self.ledger = Ledger("d", 20_000)
+        self.bodies = Ledger("b", 50_000)  # by site: how many different ones it had
         self.sites: set[int] = set()
 
     def problem(self, path: str, query: str, site_id: int, waiting: bool) -> Problem | None:
@@ -39,8 +40,12 @@ class Repeats:
 
     def fetched(self, url: str, site_id: int, known_body: int | None) -> None:
         """Takes in an answer: the hash of its body if that was met before, None for a new body."""
-        if not self._limit or not (known_body is not None or site_id in self.sites):
+        if not self._limit:
             return
+        if known_body is None:
+            self.bodies.add(str(site_id))
+            if site_id not in self.sites:
+                return
         _, path, query = split_url(url)
         keys = [f"{site_id} {prefix}" for prefix in _prefixes(path, query)]
         if known_body is None:
@@ -75,11 +80,16 @@ class Repeats:
         self._put(key, count + 1, bodies | 1 << body % (BODIES_B * 8))
 
     def _left(self, key: str, factor: int = 1) -> int:
-        """How many known bodies in a row a place may still answer with: more, the more different ones they are."""
+        """How many known bodies in a row a place may still answer with.
+
+        More, the more different ones they are; and one for each page of the site, which may link to itself in a frame
+        (``/index.html?name.html`` of javadoc).
+        """
         count, bodies = self._repeats(key)
         budget = self._limit * ROOT_HALVES // 2 if key.endswith(" /") else self._limit
         if factor * budget <= count:
-            budget = max(budget, REPEATS_PER_BODY * _different(bodies))
+            pages = self.bodies.number(key.partition(" ")[0])
+            budget = max(budget, REPEATS_PER_BODY * _different(bodies), pages)
         return factor * budget - count
 
     def _remember(self, site_id: int) -> None:
