@@ -261,9 +261,8 @@ class XmlReader:
         entry = self._entry
         if entry is None or len(text) > MAX_TEXT_B:
             return
-        if (
-            name == "loc" and name in entry.values and entry.first(name)
-        ):  # end and start tag of the entry were forgotten
+        if name == "loc" and name in entry.values and entry.first(name):
+            # between two of them, the end of an entry and the start of the next were forgotten
             self._end_entry()
             entry = self._entry = _OpenEntry(entry.name)
         entry.add(name, self._decoded(text))
