@@ -17,7 +17,7 @@ CHECKPOINT_PAGES = 4_000  # what is written again and again reaches the file onc
 
 # Python's module asks all types but four how they want to be stored. Without an answer it searches, fails and words an
 # error that nobody reads, for every NULL and every flag: two thirds of the cost of a visit's row.
-sqlite3.register_adapter(type(None), lambda _: None)
+sqlite3.register_adapter(type(None), {None: None}.__getitem__)  # in C: half the cost of a function of ours
 sqlite3.register_adapter(bool, int)
 
 

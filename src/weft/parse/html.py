@@ -55,7 +55,9 @@ _CODE_LINK = regex(
 )
 _ESCAPE = regex(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
 
-# Plain numbers: a member of an enumeration costs its look-up and a conversion, sixty times a page.
+# A member of an enumeration costs a search and, as a number, a conversion: sixty times a page.
+_HTML: Final = Namespace.HTML
+_SVG: Final = Namespace.SVG
 _A: Final = int(LinkKind.A)
 _AREA: Final = int(LinkKind.AREA)
 _LINK: Final = int(LinkKind.LINK)
@@ -215,7 +217,7 @@ class _Page:
                 reference = element.attr("href")
                 count = len(targets)
                 if reference is None or count >= max_links:
-                    if reference is not None or element.namespace is Namespace.SVG:
+                    if reference is not None or element.namespace is _SVG:
                         self._take_unusual_a(element, reference)
                     target = None
                 elif "#" in reference:
@@ -362,7 +364,7 @@ class _Page:
     def _take_base(self, element: Element) -> bool:
         """Whether this is the base of the document, which changes what all its links mean."""
         reference = element.attr("href")
-        if self.base_known or reference is None or element.namespace is not Namespace.HTML:
+        if self.base_known or reference is None or element.namespace is not _HTML:
             return False
         self.base_known = True
         found = Resolver(self.url, self.encoding, serialised=True).resolve(reference)
@@ -376,7 +378,7 @@ class _Page:
         return True
 
     def _take_title(self, element: Element) -> None:
-        if self.title is None and element.namespace is Namespace.HTML:
+        if self.title is None and element.namespace is _HTML:
             self.title = _collapsed(element.text, MAX_TITLE)
 
     def _take_html(self, element: Element) -> None:
@@ -405,7 +407,7 @@ class _Page:
 
     def _take_link(self, element: Element) -> None:
         reference = element.attr("href")
-        if reference and element.namespace is Namespace.HTML:
+        if reference and element.namespace is _HTML:
             self._add_by_rel(reference, element.attr("rel") or "", _words(element.attr("title")))
 
     def _add_by_rel(self, reference: str, rel: str, title: str) -> None:
@@ -451,7 +453,7 @@ class _Page:
 
     def _take_svg_image(self, element: Element) -> None:
         reference = _svg_href(element)
-        if reference and element.namespace is Namespace.SVG:
+        if reference and element.namespace is _SVG:
             self._add(reference, _IMAGE)
 
     def _take_input(self, element: Element) -> None:
@@ -460,7 +462,7 @@ class _Page:
             self._add(reference, _IMAGE, _words(element.attr("alt")))
 
     def _take_script(self, element: Element) -> None:
-        reference = _svg_href(element) if element.namespace is Namespace.SVG else element.attr("src")
+        reference = _svg_href(element) if element.namespace is _SVG else element.attr("src")
         if reference:
             self._add(reference, _SCRIPT)
         self._take_unseen(element)
@@ -564,7 +566,7 @@ def _unseen_size(template: Element, has_code: bool) -> int:
 
     A declarative shadow root is part of it.
     """
-    if template.namespace is not Namespace.HTML:
+    if template.namespace is not _HTML:
         return 0
     if (template.attr("shadowrootmode") or "").lower() in ("open", "closed"):
         return 0
