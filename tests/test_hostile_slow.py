@@ -326,6 +326,25 @@ def test_lines_that_answer_once_are_not_used_again(tmp_path: Path, site: Site) -
     assert 0 < len(stalled) <= 3, stalled
 
 
+def test_what_stalled_is_tried_again_on_a_new_line(tmp_path: Path, site: Site) -> None:
+    """A server that answers the first two requests of each line: no page is silent at all its attempts."""
+
+    async def first_two(line: Line, request: Request) -> bool:
+        if line.asked > 2:
+            return await line.hang()
+        await line.send(answer_bytes(Response(html_page(request.path))))
+        return True
+
+    paths = [f"/{number}" for number in range(8)]
+    for path in paths:
+        site.behave(path, first_two, host=HOST)
+    lay_out(site, paths)
+    options = ("--delay", "0", "--timeout", "1s", "--retries", "1", "--sitemaps", "no")
+    crawled = crawl(tmp_path, [site.at("/", HOST)], *options, *at_host(site))
+    assert_healthy(crawled, site)
+    assert {crawled.page(site.at(path, HOST)).title for path in paths} == set(paths)
+
+
 def test_a_site_that_only_stalls_is_given_up_in_the_end(tmp_path: Path, site: Site) -> None:
     """Three hundred pages that hang cost no three hundred deadlines, and other sites nothing."""
     bad = [f"/hang/{number}" for number in range(300)]

@@ -26,7 +26,8 @@ class Terms(NamedTuple):
     address: str
     connect_ms: int
     whole_ms: int
-    alone: bool  # on a connection of its own, in HTTP/1.1
+    fresh: bool  # on a new connection
+    alone: bool  # on one of its own, in HTTP/1.1
 
 
 class Transfer:
@@ -99,7 +100,7 @@ class Transfer:
             curl.setopt(pycurl.CONNECT_TO, [f"::{shown}:"])
         curl.setopt(pycurl.CONNECTTIMEOUT_MS, terms.connect_ms)
         curl.setopt(pycurl.TIMEOUT_MS, terms.whole_ms)
-        curl.setopt(pycurl.FRESH_CONNECT, terms.alone)
+        curl.setopt(pycurl.FRESH_CONNECT, terms.fresh)
         curl.setopt(pycurl.FORBID_REUSE, terms.alone)
         curl.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1 if terms.alone else self._fetcher.http_version)
         self._terms = terms
