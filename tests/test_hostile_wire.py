@@ -95,6 +95,7 @@ def more(name: str, make: Make, *outcomes: str, end: str = "keep") -> None:
 
 def _lengths() -> None:
     more("length_zeros", lambda b: head_of(f"Content-Length: 000{len(b)}") + b + poison_answer(), ANSWER)
+    more("length_many_zeros", lambda b: head_of(f"Content-Length: {len(b):030}") + b + poison_answer(), ANSWER)
     more("length_blanks", lambda b: head_of(f"Content-Length:   {len(b)}   ") + b + poison_answer(), ANSWER)
     more("length_tab", lambda b: head_of(f"Content-Length:\t{len(b)}") + b + poison_answer(), ANSWER)
     more("length_folded", lambda b: head_of(f"Content-Length:\r\n {len(b)}") + b + poison_answer(), ANSWER, BAD)
@@ -156,8 +157,18 @@ def _transfer_encodings() -> None:
     more(
         "te_blank_before_colon",
         lambda b: head_of("Transfer-Encoding : chunked", f"Content-Length: {len(b)}") + b + poison_answer(),
-        ANSWER,
         BAD,
+    )
+    more(
+        "te_tab_before_colon",
+        lambda b: head_of("Transfer-Encoding\t: chunked") + chunked(b) + LAST + poison_answer(),
+        BAD,
+        end="close",
+    )
+    more(
+        "te_chunked_length_too_large",
+        lambda b: CHUNKED[:-2] + b"Content-Length: %d\r\n\r\n" % 10**30 + chunked(b) + LAST,
+        ANSWER,
     )
     more(
         "te_like_chunked",
@@ -467,6 +478,21 @@ def test_retries_follow_the_one_table(tmp_path: Path, site: Site) -> None:
         attempts = 2 if kind in again else 1
         page = crawled.page(site.at(f"/{kind}", HOST))
         assert (page.attempts, site.asked(f"/{kind}")) == (attempts, attempts), page
+
+
+def test_without_a_delay_no_page_is_asked_more_often_than_retries_allow(tmp_path: Path, site: Site) -> None:
+    """What is lost on a connection that was used before is an attempt like any other, and counted."""
+    kinds = ("reset_before_answer", "close_before_answer", "dies_on_reuse")
+    paths = [f"/{kind}/{number}" for kind in kinds for number in range(4)]
+    for path in paths:
+        site.misbehave(path, path.split("/")[1], host=HOST)
+    lay_out(site, paths, neighbours=True)
+    options = ("--delay", "0", "--per-host", "2", "--retries", "1", "--sitemaps", "no")
+    crawled = crawl(tmp_path, [site.at("/", HOST)], *options, *at_host(site))
+    assert_healthy(crawled, site)
+    assert_neighbours(crawled, site)
+    for url, page in crawled.pages.items():
+        assert site.asked(url.partition(site.at("", HOST))[2]) <= page.attempts <= 2, page
 
 
 # --- listeners and TLS

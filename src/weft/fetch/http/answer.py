@@ -8,6 +8,11 @@ from typing import Final, NamedTuple
 
 MAX_SHORT_LINE: Final = 256
 _BLANKS: Final = " \t"  # those of HTTP (RFC 9110 5.6.3): the last byte of a letter such as à is none
+MAX_LENGTH_DIGITS: Final = 18  # no body is longer; libcurl takes a length past its range for none
+
+
+class _AmbiguousError(Exception):
+    """Where the body ends cannot be told."""
 
 
 class Head(NamedTuple):
@@ -35,7 +40,7 @@ def final_head(lines: Sequence[bytes]) -> Sequence[bytes] | None:
 
 
 def parse_head(lines: Sequence[bytes]) -> Head | None:
-    """The final head, or None where there is none or its status line is none."""
+    """The final head, or None where there is none, or it does not say clearly what is answered and where it ends."""
     raw = b"".join(lines)
     breaks = len(lines)
     # Nearly always there is one head, and it is clean: no need to look at its lines one by one.
@@ -52,7 +57,10 @@ def parse_head(lines: Sequence[bytes]) -> Head | None:
         return None
     if b"\n " in raw or b"\n\t" in raw:
         rest = _unfolded(rest)
-    headers = tuple(filter(None, map(_header_of, rest)))
+    try:
+        headers = tuple(filter(None, map(_header_of, rest)))
+    except _AmbiguousError:
+        return None
     return Head(raw, status, status_line.split(None, 1)[0][5:], headers)
 
 
@@ -69,7 +77,10 @@ def _short_header_of(line: str) -> tuple[str, str] | None:
 
 def _header_parts(line: str) -> tuple[str, str] | None:
     name, colon, value = line.partition(":")
-    return (name.strip(_BLANKS).lower(), value.strip(_BLANKS)) if colon else None
+    bare = name.strip(_BLANKS).lower()
+    if bare == "transfer-encoding" and name[-1] in _BLANKS:  # libcurl has read over it, others do not (RFC 9112 5.1)
+        raise _AmbiguousError
+    return (bare, value.strip(_BLANKS)) if colon else None
 
 
 def _unfolded(lines: Iterable[str]) -> list[str]:
@@ -96,6 +107,13 @@ def ends_without_goodbye(message: str, head: Head) -> bool:
     if "unexpected eof" not in message.lower() or head.version not in ("1.0", "1.1"):
         return False
     return not any(name in ("content-length", "transfer-encoding") for name, _ in head.headers)
+
+
+def promises_too_much(length: str, head: Head) -> bool:
+    """Whether an answer has a Content-Length that no body can have: then it did not come whole."""
+    if not length.isdecimal() or len(length.lstrip("0")) <= MAX_LENGTH_DIGITS or head.status in (204, 304):
+        return False
+    return not any(name == "transfer-encoding" for name, _ in head.headers)  # which says where it ends
 
 
 def wishes_certificate(head: Head, wire: bytes) -> bool:

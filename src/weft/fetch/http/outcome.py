@@ -9,7 +9,14 @@ import pycurl
 from weft.errors import Cause
 from weft.fetch.cookies import Cookies
 from weft.fetch.decode import decode_body
-from weft.fetch.http.answer import Head, ends_without_goodbye, parse_head, wishes_certificate
+from weft.fetch.http.answer import (
+    MAX_LENGTH_DIGITS,
+    Head,
+    ends_without_goodbye,
+    parse_head,
+    promises_too_much,
+    wishes_certificate,
+)
 from weft.fetch.http.causes import Progress, cause_of
 from weft.fetch.http.transfer import Transfer
 from weft.records import Failure, Fetched
@@ -35,7 +42,7 @@ class Outcomes:
         if code == 0 or transfer.cut:
             head = parse_head(transfer.head)
             if head is None:
-                return self.failure(transfer, Cause.BAD_ANSWER, "no status line that could be read")
+                return self.failure(transfer, Cause.BAD_ANSWER, "no status line and headers that could be read")
         else:
             progress = transfer.progress()
             head = parse_head(transfer.head) if progress.head_complete else None
@@ -47,8 +54,8 @@ class Outcomes:
             return self.failure(transfer, Cause.TLS_CLIENT_CERTIFICATE, "answered 400: no client certificate was sent")
         return self._fetched(transfer, head, wire, note)
 
-    def _fetched(self, transfer: Transfer, head: Head, wire: bytes, note: str) -> Fetched:
-        body, truncated = wire, transfer.cut
+    def _fetched(self, transfer: Transfer, head: Head, wire: bytes, note: str) -> Outcome:
+        body, truncated, is_cut = wire, transfer.cut, False
         encodings: list[str] = []
         cookies: list[str] = []
         for name, value in head.headers:
@@ -56,6 +63,10 @@ class Outcomes:
                 encodings.append(value)
             elif name == "set-cookie":
                 cookies.append(value)
+            elif name == "content-length" and len(value) > MAX_LENGTH_DIGITS:
+                is_cut = promises_too_much(value, head) and not truncated
+        if is_cut:
+            return self.failure(transfer, Cause.INCOMPLETE_BODY, "the body is shorter than its Content-Length")
         if encodings and wire:
             body, cut, problem = decode_body(wire, encodings, transfer.max_size_b)
             truncated = truncated or cut
