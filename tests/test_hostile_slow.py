@@ -163,7 +163,15 @@ async def _slow_close(line: Line, request: Request) -> bool:
     return False
 
 
+async def _identity(line: Line, request: Request) -> bool:
+    """Whole by its length: its transfer encoding is none, so that the line may stay open."""
+    body = own_page(request.path)
+    await line.send(head_of("Transfer-Encoding: Identity", f"Content-Length: {len(body)}") + body)
+    return await line.hang()
+
+
 IN_TIME: dict[str, Behaviour] = {
+    "identity": _identity,
     "slow_but_whole": _slow_but_whole,
     "slow_head_quick_body": _slow_head_quick_body,
     "slow_close": _slow_close,

@@ -109,6 +109,16 @@ def ends_without_goodbye(message: str, head: Head) -> bool:
     return not any(name in ("content-length", "transfer-encoding") for name, _ in head.headers)
 
 
+def is_whole(head: Head, held_b: int) -> bool:
+    """Whether all of a body came whose Transfer-Encoding says that there is none, while its connection stays open.
+
+    libcurl waits for the end of the connection then; to others the Content-Length holds (RFC 2616 4.4).
+    """
+    codings = [value.lower() for name, value in head.headers if name == "transfer-encoding"]
+    lengths = {value for name, value in head.headers if name == "content-length"}
+    return bool(codings) and not {*codings} - {"", "identity"} and lengths == {str(held_b)}
+
+
 def promises_too_much(length: str, head: Head) -> bool:
     """Whether an answer has a Content-Length that no body can have: then it did not come whole."""
     if not length.isdecimal() or len(length.lstrip("0")) <= MAX_LENGTH_DIGITS or head.status in (204, 304):

@@ -13,6 +13,7 @@ from weft.fetch.http.answer import (
     MAX_LENGTH_DIGITS,
     Head,
     ends_without_goodbye,
+    is_whole,
     parse_head,
     promises_too_much,
     wishes_certificate,
@@ -46,9 +47,12 @@ class Outcomes:
         else:
             progress = transfer.progress()
             head = parse_head(transfer.head) if progress.head_complete else None
-            if head is None or not ends_without_goodbye(message, head):
+            if head is not None and ends_without_goodbye(message, head):
+                note = "the server closed the connection without ending TLS"
+            elif head is not None and code == pycurl.E_OPERATION_TIMEDOUT and is_whole(head, transfer.held_b):
+                note = "whole by its length, but the server left the connection open"
+            else:
                 return self.failure(transfer, *_cause(transfer, code, message, progress))
-            note = "the server closed the connection without ending TLS"
         wire = transfer.body[0] if len(transfer.body) == 1 else b"".join(transfer.body)
         if head.status == 400 and wishes_certificate(head, wire):
             return self.failure(transfer, Cause.TLS_CLIENT_CERTIFICATE, "answered 400: no client certificate was sent")
