@@ -84,7 +84,7 @@ class Fetcher:
         self._multiplexed, self._fickle = self._connections.multiplexed, self._connections.fickle
         self._stalling = self._connections.stalling
         spend = self._spend if self._rate is not None else None
-        self._outcomes = Outcomes(jar, self._epoch_ms, self._multiplexed, spend)
+        self._outcomes = Outcomes(jar, self._epoch_ms, self._connections, spend)
         self._outcome = self._outcomes.of
         self._max_held_b = max(spec.limits.max_memory_b // 4, 2 * self.max_size_b)
         self._max_waiting_b = spec.limits.max_memory_b // 16
@@ -180,7 +180,7 @@ class Fetcher:
         if self._rate is not None:
             with contextlib.suppress(OSError), copy_of(fd) as copy:
                 copy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER_B)  # else the kernel reads ahead
-        self._multiplexed.discard(fd)
+        self._connections.opened(fd)
         self._watch.fresh(fd)
 
     def _on_unasked(self, fd: int) -> None:

@@ -19,6 +19,7 @@ from weft.fetch.http.answer import (
     wishes_certificate,
 )
 from weft.fetch.http.causes import Progress, cause_of
+from weft.fetch.http.connections import Connections
 from weft.fetch.http.transfer import Transfer
 from weft.records import Failure, Fetched
 
@@ -26,20 +27,23 @@ Outcome = Fetched | Failure
 
 
 class Outcomes:
-    """See the module. ``multiplexed`` is told which sockets speak HTTP/2, ``spend`` how many bytes heads have."""
+    """See the module. ``connections`` is told what came over which, ``spend`` how many bytes heads have."""
 
     def __init__(
-        self, jar: Cookies | None, epoch_ms: Callable[[], int], multiplexed: set[int],
+        self, jar: Cookies | None, epoch_ms: Callable[[], int], connections: Connections,
         spend: Callable[[int], None] | None,
     ) -> None:  # fmt: skip
         self._jar = jar
         self._epoch_ms = epoch_ms
-        self._multiplexed = multiplexed
+        self._connections = connections
         self._spend = spend
 
     def of(self, transfer: Transfer, code: int, message: str) -> Outcome:
         """What came of a transfer that libcurl ended with this code; only before the handle leaves libcurl's hands."""
         note = ""
+        if transfer.early or (transfer.heard is not None and code == 0 and transfer.came_too_early()):
+            self._connections.distrust(transfer)
+            return self.failure(transfer, Cause.BAD_ANSWER, "an answer that had come before it was asked for")
         if code == 0 or transfer.cut:
             head = parse_head(transfer.head)
             if head is None:
@@ -76,7 +80,9 @@ class Outcomes:
             truncated = truncated or cut
             note = "; ".join(filter(None, (note, problem)))
         if head.version == "2":
-            self._multiplexed.add(transfer.curl.getinfo(pycurl.ACTIVESOCKET))
+            self._connections.multiplexed.add(transfer.curl.getinfo(pycurl.ACTIVESOCKET))
+        elif transfer.lease.url.startswith("https:"):
+            self._connections.answered(transfer)
         if cookies and self._jar is not None:
             self._jar.store(transfer.lease.url, cookies, self._epoch_ms() / 1000)
         if self._spend is not None:
