@@ -163,7 +163,15 @@ async def _slow_close(line: Line, request: Request) -> bool:
     return False
 
 
+async def _identity(line: Line, request: Request) -> bool:
+    """Whole by its length: its transfer encoding is none, so that the line may stay open."""
+    body = own_page(request.path)
+    await line.send(head_of("Transfer-Encoding: Identity", f"Content-Length: {len(body)}") + body)
+    return await line.hang()
+
+
 IN_TIME: dict[str, Behaviour] = {
+    "identity": _identity,
     "slow_but_whole": _slow_but_whole,
     "slow_head_quick_body": _slow_head_quick_body,
     "slow_close": _slow_close,
@@ -324,6 +332,25 @@ def test_lines_that_answer_once_are_not_used_again(tmp_path: Path, site: Site) -
     assert_healthy(crawled, site)
     assert {crawled.page(site.at(path, HOST)).title for path in paths} == set(paths)
     assert 0 < len(stalled) <= 3, stalled
+
+
+def test_what_stalled_is_tried_again_on_a_new_line(tmp_path: Path, site: Site) -> None:
+    """A server that answers the first two requests of each line: no page is silent at all its attempts."""
+
+    async def first_two(line: Line, request: Request) -> bool:
+        if line.asked > 2:
+            return await line.hang()
+        await line.send(answer_bytes(Response(html_page(request.path))))
+        return True
+
+    paths = [f"/{number}" for number in range(8)]
+    for path in paths:
+        site.behave(path, first_two, host=HOST)
+    lay_out(site, paths)
+    options = ("--delay", "0", "--timeout", "1s", "--retries", "1", "--sitemaps", "no")
+    crawled = crawl(tmp_path, [site.at("/", HOST)], *options, *at_host(site))
+    assert_healthy(crawled, site)
+    assert {crawled.page(site.at(path, HOST)).title for path in paths} == set(paths)
 
 
 def test_a_site_that_only_stalls_is_given_up_in_the_end(tmp_path: Path, site: Site) -> None:

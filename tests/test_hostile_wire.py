@@ -15,6 +15,7 @@ from random import Random
 import pytest
 from hostile import (
     FAST,
+    GOOD,
     HASTY,
     HOST,
     Visited,
@@ -28,6 +29,7 @@ from hostile import (
     kinds_of,
     lay_out,
     outcome_of,
+    own_page,
     raw,
 )
 from web import (
@@ -53,6 +55,7 @@ from web import (
 # Asked again in the same instant, an answer that comes unasked cannot be told from the right one; with a moment between
 # requests it can: test_what_a_server_says_on_an_idle_line_is_nobody_s_answer.
 KINDS = kinds_of("wire", "second_answer_later")
+TlsSites = Callable[[str, str], Site]
 BAD, CUT, SLOW = "BAD_ANSWER", "INCOMPLETE_BODY", "READ_TIMEOUT"
 
 
@@ -95,6 +98,7 @@ def more(name: str, make: Make, *outcomes: str, end: str = "keep") -> None:
 
 def _lengths() -> None:
     more("length_zeros", lambda b: head_of(f"Content-Length: 000{len(b)}") + b + poison_answer(), ANSWER)
+    more("length_many_zeros", lambda b: head_of(f"Content-Length: {len(b):030}") + b + poison_answer(), ANSWER)
     more("length_blanks", lambda b: head_of(f"Content-Length:   {len(b)}   ") + b + poison_answer(), ANSWER)
     more("length_tab", lambda b: head_of(f"Content-Length:\t{len(b)}") + b + poison_answer(), ANSWER)
     more("length_folded", lambda b: head_of(f"Content-Length:\r\n {len(b)}") + b + poison_answer(), ANSWER, BAD)
@@ -156,8 +160,18 @@ def _transfer_encodings() -> None:
     more(
         "te_blank_before_colon",
         lambda b: head_of("Transfer-Encoding : chunked", f"Content-Length: {len(b)}") + b + poison_answer(),
-        ANSWER,
         BAD,
+    )
+    more(
+        "te_tab_before_colon",
+        lambda b: head_of("Transfer-Encoding\t: chunked") + chunked(b) + LAST + poison_answer(),
+        BAD,
+        end="close",
+    )
+    more(
+        "te_chunked_length_too_large",
+        lambda b: CHUNKED[:-2] + b"Content-Length: %d\r\n\r\n" % 10**30 + chunked(b) + LAST,
+        ANSWER,
     )
     more(
         "te_like_chunked",
@@ -414,6 +428,61 @@ def test_what_a_server_says_on_an_idle_line_is_nobody_s_answer(tmp_path: Path, s
             assert (page.status, page.title) == (200, path), (page, crawled.details[page.url])
 
 
+def test_what_waits_inside_tls_is_nobody_s_answer(tmp_path: Path, authority: Authority, tls_site: TlsSites) -> None:
+    """Two answers to one request, each in a record of its own: TLS takes both off the line before one is read."""
+    strays = {
+        "page": poison_answer(),
+        "closes": sized(html_page("x"), "Connection: close"),
+        "empty": head_of("Content-Length: 0"),
+        "moved": head_of("Location: /stolen", "Content-Length: 0", status="302 Found"),
+        "long": sized(html_page("x") + b" " * 5_000),
+    }
+    options = ["--ca", str(authority.certificate), "--delay", "0.1", "--sitemaps", "no"]
+    sites: dict[str, Site] = {}
+    for name, words in strays.items():
+
+        async def twice(line: Line, request: Request, words: bytes = words) -> bool:
+            await line.send(sized(own_page(request.path)), words)
+            return True
+
+        site = sites[name] = tls_site("good", f"{name}.test")
+        for number in range(4):
+            site.behave(f"/twice/{number}", twice)
+        lay_out(site, [f"/twice/{number}" for number in range(4)], host=f"{name}.test", neighbours=True)
+        options += at_host(site, f"{name}.test")
+    crawled = crawl(tmp_path, [site.at("/") for site in sites.values()], *options)
+    assert crawled.code == 0, crawled.stderr
+    for site in sites.values():
+        assert_clean(site)
+        assert "/stolen" not in site.paths()
+        for number in range(4):
+            for path in (f"/twice/{number}", f"/next/{number}"):
+                page = crawled.page(site.at(path))
+                assert (page.status, page.title) == (200, path), (page, crawled.details[page.url])
+
+
+def test_lines_with_tls_are_used_again(tmp_path: Path, authority: Authority, tls_site: TlsSites) -> None:
+    """Answers of many forms, all in order: one line is enough for them."""
+    site = tls_site("good", HOST)
+    forms: list[Callable[[bytes], bytes]] = [
+        sized,
+        lambda body: CHUNKED + chunked(body, 500) + LAST,
+        lambda body: sized(gzip.compress(body), "Content-Encoding: gzip"),
+        lambda body: sized(body + b" " * 200_000),
+        lambda body: b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + sized(body),
+        lambda body: head_of("Content-Length: 0", status="404 None"),
+    ]
+    paths = [f"/{number}" for number in range(len(forms))]
+    for path, form in zip(paths, forms, strict=True):
+        raw(site, path, form)
+    lay_out(site, paths)
+    options = ("--ca", str(authority.certificate), "--delay", "0.05", "--sitemaps", "no", *at_host(site))
+    crawled = crawl(tmp_path, [site.at("/")], *options)
+    assert_healthy(crawled, site)
+    assert len(site.requests) == 2 + len(paths) + len(GOOD)
+    assert site.connections <= 2  # that of robots.txt may be left
+
+
 def test_an_answer_that_comes_after_its_deadline_is_dropped(tmp_path: Path, site: Site) -> None:
     """The line of a request that was given up is closed, so its answer cannot be taken for the next one."""
 
@@ -467,6 +536,21 @@ def test_retries_follow_the_one_table(tmp_path: Path, site: Site) -> None:
         attempts = 2 if kind in again else 1
         page = crawled.page(site.at(f"/{kind}", HOST))
         assert (page.attempts, site.asked(f"/{kind}")) == (attempts, attempts), page
+
+
+def test_without_a_delay_no_page_is_asked_more_often_than_retries_allow(tmp_path: Path, site: Site) -> None:
+    """What is lost on a connection that was used before is an attempt like any other, and counted."""
+    kinds = ("reset_before_answer", "close_before_answer", "dies_on_reuse")
+    paths = [f"/{kind}/{number}" for kind in kinds for number in range(4)]
+    for path in paths:
+        site.misbehave(path, path.split("/")[1], host=HOST)
+    lay_out(site, paths, neighbours=True)
+    options = ("--delay", "0", "--per-host", "2", "--retries", "1", "--sitemaps", "no")
+    crawled = crawl(tmp_path, [site.at("/", HOST)], *options, *at_host(site))
+    assert_healthy(crawled, site)
+    assert_neighbours(crawled, site)
+    for url, page in crawled.pages.items():
+        assert site.asked(url.partition(site.at("", HOST))[2]) <= page.attempts <= 2, page
 
 
 # --- listeners and TLS

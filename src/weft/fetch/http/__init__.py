@@ -7,9 +7,10 @@ CPU. Redirects are answers here; nobody follows them in this module.
 
 What keeps answers with their URLs: a transfer takes its bytes from one connection that libcurl hands to it alone; a
 connection with bytes left over after a body is closed by libcurl, one that talks or closes while it idles is shut by us
-before it can be used again (``watch.silence``: libcurl looks once a second at most); and the address is pinned for each
-transfer by CONNECT_TO, so that a connection is used again only for the same host at the same address. libcurl's own
-resolver is never asked.
+before it can be used again (``watch.silence``: libcurl looks once a second at most); inside TLS, which reads ahead so
+that nobody sees bytes wait, what came in is compared with what was read (``Connections.answered``,
+``Transfer.came_too_early``); and the address is pinned for each transfer by CONNECT_TO, so that a connection is used
+again only for the same host at the same address. libcurl's own resolver is never asked.
 """
 
 from __future__ import annotations

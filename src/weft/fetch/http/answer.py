@@ -8,6 +8,11 @@ from typing import Final, NamedTuple
 
 MAX_SHORT_LINE: Final = 256
 _BLANKS: Final = " \t"  # those of HTTP (RFC 9110 5.6.3): the last byte of a letter such as à is none
+_MAX_LENGTH_DIGITS: Final = 18  # no body is longer; libcurl takes a length past its range for none
+
+
+class _AmbiguousError(Exception):
+    """Where the body ends cannot be told."""
 
 
 class Head(NamedTuple):
@@ -35,7 +40,7 @@ def final_head(lines: Sequence[bytes]) -> Sequence[bytes] | None:
 
 
 def parse_head(lines: Sequence[bytes]) -> Head | None:
-    """The final head, or None where there is none or its status line is none."""
+    """The final head, or None where there is none, or it does not say clearly what is answered and where it ends."""
     raw = b"".join(lines)
     breaks = len(lines)
     # Nearly always there is one head, and it is clean: no need to look at its lines one by one.
@@ -53,7 +58,10 @@ def parse_head(lines: Sequence[bytes]) -> Head | None:
     if raw.count(b"\n ") or raw.count(b"\n\t"):  # `in` words an error before it looks for bytes in bytes
         rest = _unfolded(rest)
     of_line = _short_header_of if len(max(rest, key=len, default="")) <= MAX_SHORT_LINE else _header_parts
-    headers = tuple(filter(None, map(of_line, rest)))
+    try:
+        headers = tuple(filter(None, map(of_line, rest)))
+    except _AmbiguousError:
+        return None
     return Head(raw, status, status_line.split(None, 1)[0][5:], headers)
 
 
@@ -66,7 +74,10 @@ def _short_header_of(line: str) -> tuple[str, str] | None:
 def _header_parts(line: str) -> tuple[str, str] | None:
     """Name in lower case and value of a header line; None where it is none."""
     name, colon, value = line.partition(":")
-    return (name.strip(_BLANKS).lower(), value.strip(_BLANKS)) if colon else None
+    bare = name.strip(_BLANKS).lower()
+    if bare == "transfer-encoding" and name[-1] in _BLANKS:  # libcurl has read over it, others do not (RFC 9112 5.1)
+        raise _AmbiguousError
+    return (bare, value.strip(_BLANKS)) if colon else None
 
 
 def _unfolded(lines: Iterable[str]) -> list[str]:
@@ -93,6 +104,25 @@ def ends_without_goodbye(message: str, head: Head) -> bool:
     if "unexpected eof" not in message.lower() or head.version not in ("1.0", "1.1"):
         return False
     return not any(name in ("content-length", "transfer-encoding") for name, _ in head.headers)
+
+
+def is_whole(head: Head, held_b: int) -> bool:
+    """Whether all of a body came whose Transfer-Encoding says that there is none, while its connection stays open.
+
+    libcurl waits for the end of the connection then; to others the Content-Length holds (RFC 2616 4.4).
+    """
+    codings = [value.lower() for name, value in head.headers if name == "transfer-encoding"]
+    lengths = {value for name, value in head.headers if name == "content-length"}
+    return bool(codings) and not {*codings} - {"", "identity"} and lengths == {str(held_b)}
+
+
+def promises_too_much(length: str, head: Head) -> bool:
+    """Whether an answer has a Content-Length that no body can have: then it did not come whole."""
+    if len(length) <= _MAX_LENGTH_DIGITS or not length.isdecimal():
+        return False
+    if len(length.lstrip("0")) <= _MAX_LENGTH_DIGITS or head.status in (204, 304):
+        return False
+    return not any(name == "transfer-encoding" for name, _ in head.headers)  # which says where it ends
 
 
 def wishes_certificate(head: Head, wire: bytes) -> bool:

@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import TypeVar
 
-from weft.fetch.http.transfer import Transfer
-from weft.fetch.http.watch import silence
+import pycurl
+
+from weft.fetch.http.transfer import Heard, Transfer
+from weft.fetch.http.watch import received_b, silence
 from weft.url import origin_of
 
 DEAD_ADDRESS_S = 60.0
 STALLS_ON_REUSE = 2
+TLS_TAKES_B, TLS_TAKES_SHARE = 64, 16  # at most, for its records: this, and one part in so many of what they hold
 MAX_REMEMBERED = 10_000  # of each
 
 _Key = TypeVar("_Key", bound=Hashable)
@@ -25,10 +28,43 @@ class Connections:
 
     def __init__(self) -> None:
         self.multiplexed: set[int] = set()  # sockets that speak HTTP/2
-        self.fickle: dict[str, None] = {}  # origins that lose connections they had kept
+        self.fickle: dict[str, None] = {}  # origins that lose connections they had kept, or talk on them unasked
         self.stalling: dict[str, int] = {}  # how often they were silent on those, by origin; no answer on one since
+        self._heard: dict[int, Heard] = {}  # by local port: connections that were used, with HTTP/1 in TLS,
+        self._ports: dict[int, int] = {}  # and the local ports of their sockets
         self._silenced: dict[int, None] = {}  # local ports of connections that were shut from this side
         self._dead: dict[str, float] = {}  # addresses that did not connect, and until when that counts
+
+    def opened(self, fd: int) -> None:
+        """A socket has this number now: what was known of it was another's."""
+        self.multiplexed.discard(fd)
+        if fd in self._ports:
+            self._heard.pop(self._ports.pop(fd), None)
+
+    def answered(self, transfer: Transfer) -> None:
+        """An answer of HTTP/1 in TLS has ended: note what had come in by then, see ``Transfer.came_too_early``.
+
+        Where more had come than TLS itself takes, something waits behind the answer, and the connection is left alone.
+        """
+        curl = transfer.curl
+        fd = curl.getinfo(pycurl.ACTIVESOCKET)
+        size_b = received_b(fd)
+        if not size_b:
+            return
+        read_b = curl.getinfo(pycurl.HEADER_SIZE) + curl.getinfo(pycurl.SIZE_DOWNLOAD_T)
+        if transfer.had_b and size_b - transfer.had_b - read_b > TLS_TAKES_B + read_b // TLS_TAKES_SHARE:
+            self.distrust(transfer)
+            return
+        port = curl.getinfo(pycurl.LOCAL_PORT)
+        _note(self._heard, port, Heard(fd, size_b))
+        _note(self._ports, fd, port)
+
+    def distrust(self, transfer: Transfer) -> None:
+        """Keep no more connections to an origin that answers what it was not asked."""
+        fd = transfer.curl.getinfo(pycurl.ACTIVESOCKET)
+        if fd >= 0:
+            self.shut(fd)
+        _note(self.fickle, origin_of(transfer.lease.url), None)
 
     def shut(self, fd: int) -> None:
         """Close a connection that talks while nobody asks, or that the server has left."""
@@ -42,6 +78,8 @@ class Connections:
         for libcurl to say. From then on each request to that origin has a connection of its own, in HTTP/1.1: a
         server may also lose HTTP/2 connections because it cannot serve something over them.
         """
+        heard = transfer.heard = self._heard.pop(local_port, None) if self._heard else None
+        transfer.had_b = heard.size_b if heard else 0
         if self._silenced.pop(local_port, True) is None:
             return True
         transfer.sendings += 1

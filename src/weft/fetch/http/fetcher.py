@@ -84,7 +84,7 @@ class Fetcher:
         self._multiplexed, self._fickle = self._connections.multiplexed, self._connections.fickle
         self._stalling = self._connections.stalling
         spend = self._spend if self._rate is not None else None
-        self._outcomes = Outcomes(jar, self._epoch_ms, self._multiplexed, spend)
+        self._outcomes = Outcomes(jar, self._epoch_ms, self._connections, spend)
         self._outcome = self._outcomes.of
         self._max_held_b = max(spec.limits.max_memory_b // 4, 2 * self.max_size_b)
         self._max_waiting_b = spec.limits.max_memory_b // 16
@@ -180,7 +180,7 @@ class Fetcher:
         if self._rate is not None:
             with contextlib.suppress(OSError), copy_of(fd) as copy:
                 copy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER_B)  # else the kernel reads ahead
-        self._multiplexed.discard(fd)
+        self._connections.opened(fd)
         self._watch.fresh(fd)
 
     def _on_unasked(self, fd: int) -> None:
@@ -337,6 +337,7 @@ class Fetcher:
         """Hand a transfer to libcurl, aimed at the first of its addresses; each gets its part of the time."""
         connect_s = min(self._limits.connect_timeout_s, left_s) / (len(transfer.addresses) or 1)
         url = transfer.lease.url
+        alone = transfer.renewed or (bool(self._fickle) and origin_of(url) in self._fickle)
         transfer.agree(
             Terms(
                 self._headers.lines(transfer.lease),
@@ -344,7 +345,8 @@ class Fetcher:
                 transfer.ip,
                 int(connect_s * 1000) or 1,
                 int(left_s * 1000) or 1,
-                transfer.renewed or (bool(self._fickle) and origin_of(url) in self._fickle),
+                alone or transfer.lease.attempt > 1,  # what failed may have failed because the connection was old
+                alone,
             )
         )
         self._multi.add_handle(transfer.curl)
@@ -376,11 +378,12 @@ class Fetcher:
         """Whether a request was lost with the connections that were kept, and may go out on a new one at once.
 
         It may where it could not be sent: all of these were shut, from this side or from the other. Where the server
-        closes one without a word while the request is on its way, it may if there is no delay between requests that
-        this would break; with one, the closing is seen in time.
+        closes one without a word while the request is on its way, it has been asked: another attempt follows, and only
+        the last, which has none, goes out once more, if there is no delay between requests that this would break; with
+        one, the closing is seen in time.
         """
         if code == pycurl.E_ABORTED_BY_CALLBACK:
-            return transfer.sendings > 1 and self._hurried
+            return transfer.sendings > 1 and self._hurried and transfer.lease.attempt > self._limits.retries
         return code == pycurl.E_SEND_ERROR or (
             transfer.sendings == 0 and code in (pycurl.E_RECV_ERROR, pycurl.E_GOT_NOTHING)
         )

@@ -9,8 +9,16 @@ import pycurl
 from weft.errors import Cause
 from weft.fetch.cookies import Cookies
 from weft.fetch.decode import decode_body
-from weft.fetch.http.answer import Head, ends_without_goodbye, parse_head, wishes_certificate
+from weft.fetch.http.answer import (
+    Head,
+    ends_without_goodbye,
+    is_whole,
+    parse_head,
+    promises_too_much,
+    wishes_certificate,
+)
 from weft.fetch.http.causes import Progress, cause_of
+from weft.fetch.http.connections import Connections
 from weft.fetch.http.transfer import Transfer
 from weft.records import Failure, Fetched
 
@@ -18,45 +26,55 @@ Outcome = Fetched | Failure
 
 
 class Outcomes:
-    """See the module. ``multiplexed`` is told which sockets speak HTTP/2, ``spend`` how many bytes heads have."""
+    """See the module. ``connections`` is told what came over which, ``spend`` how many bytes heads have."""
 
     def __init__(
-        self, jar: Cookies | None, epoch_ms: Callable[[], int], multiplexed: set[int],
+        self, jar: Cookies | None, epoch_ms: Callable[[], int], connections: Connections,
         spend: Callable[[int], None] | None,
     ) -> None:  # fmt: skip
         self._jar = jar
         self._epoch_ms = epoch_ms
-        self._multiplexed = multiplexed
+        self._connections = connections
         self._spend = spend
 
     def of(self, transfer: Transfer, code: int, message: str) -> Outcome:
         """What came of a transfer that libcurl ended with this code; only before the handle leaves libcurl's hands."""
         note = ""
+        if transfer.early or (transfer.heard is not None and code == 0 and transfer.came_too_early()):
+            self._connections.distrust(transfer)
+            return self.failure(transfer, Cause.BAD_ANSWER, "an answer that had come before it was asked for")
         if code == 0 or transfer.cut:
             head = parse_head(transfer.head)
             if head is None:
-                return self.failure(transfer, Cause.BAD_ANSWER, "no status line that could be read")
+                return self.failure(transfer, Cause.BAD_ANSWER, "no status line and headers that could be read")
         else:
             progress = transfer.progress()
             head = parse_head(transfer.head) if progress.head_complete else None
-            if head is None or not ends_without_goodbye(message, head):
+            if head is not None and ends_without_goodbye(message, head):
+                note = "the server closed the connection without ending TLS"
+            elif head is not None and code == pycurl.E_OPERATION_TIMEDOUT and is_whole(head, transfer.held_b):
+                note = "whole by its length, but the server left the connection open"
+            else:
                 return self.failure(transfer, *_cause(transfer, code, message, progress))
-            note = "the server closed the connection without ending TLS"
         wire = transfer.body[0] if len(transfer.body) == 1 else b"".join(transfer.body)
         if head.status == 400 and wishes_certificate(head, wire):
             return self.failure(transfer, Cause.TLS_CLIENT_CERTIFICATE, "answered 400: no client certificate was sent")
         return self._fetched(transfer, head, wire, note)
 
-    def _fetched(self, transfer: Transfer, head: Head, wire: bytes, note: str) -> Fetched:
+    def _fetched(self, transfer: Transfer, head: Head, wire: bytes, note: str) -> Outcome:
         body, truncated = wire, transfer.cut
         names = dict(head.headers)
+        if not truncated and promises_too_much(names.get("content-length", ""), head):
+            return self.failure(transfer, Cause.INCOMPLETE_BODY, "the body is shorter than its Content-Length")
         if wire and "content-encoding" in names:
             encodings = [value for name, value in head.headers if name == "content-encoding"]
             body, cut, problem = decode_body(wire, encodings, transfer.max_size_b)
             truncated = truncated or cut
             note = "; ".join(filter(None, (note, problem)))
         if head.version == "2":
-            self._multiplexed.add(transfer.curl.getinfo(pycurl.ACTIVESOCKET))
+            self._connections.multiplexed.add(transfer.curl.getinfo(pycurl.ACTIVESOCKET))
+        elif transfer.lease.url.startswith("https:"):
+            self._connections.answered(transfer)
         if self._jar is not None and "set-cookie" in names:
             cookies = [value for name, value in head.headers if name == "set-cookie"]
             self._jar.store(transfer.lease.url, cookies, self._epoch_ms() / 1000)

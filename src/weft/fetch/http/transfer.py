@@ -9,6 +9,7 @@ import pycurl
 
 from weft.fetch.http.answer import final_head
 from weft.fetch.http.causes import Progress
+from weft.fetch.http.watch import received_b
 from weft.fetch.resolve import address_of_host
 from weft.fetch.robots import MAX_BODY_B as ROBOTS_B
 from weft.records import Lease, Purpose
@@ -26,7 +27,15 @@ class Terms(NamedTuple):
     address: str
     connect_ms: int
     whole_ms: int
-    alone: bool  # on a connection of its own, in HTTP/1.1
+    fresh: bool  # on a new connection
+    alone: bool  # on one of its own, in HTTP/1.1
+
+
+class Heard(NamedTuple):
+    """How much had come in on a connection when its last answer ended."""
+
+    fd: int
+    size_b: int
 
 
 class Transfer:
@@ -42,6 +51,9 @@ class Transfer:
         self.held_b = 0
         self.max_size_b = 0  # of the body, as it comes and unpacked
         self.cut = False
+        self.heard: Heard | None = None  # of a connection that was used before, where it has to be looked at
+        self.had_b = 0  # what had come in on it before
+        self.early = False  # the answer had come before it was asked for
         self.refusal = ""  # why the last address was not connected to
         self.trouble = ""  # what this machine lacked
         self.addresses: tuple[str, ...] = ()
@@ -99,7 +111,7 @@ class Transfer:
             curl.setopt(pycurl.CONNECT_TO, [f"::{shown}:"])
         curl.setopt(pycurl.CONNECTTIMEOUT_MS, terms.connect_ms)
         curl.setopt(pycurl.TIMEOUT_MS, terms.whole_ms)
-        curl.setopt(pycurl.FRESH_CONNECT, terms.alone)
+        curl.setopt(pycurl.FRESH_CONNECT, terms.fresh)
         curl.setopt(pycurl.FORBID_REUSE, terms.alone)
         curl.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1 if terms.alone else self._fetcher.http_version)
         self._terms = terms
@@ -119,7 +131,9 @@ class Transfer:
         self.body = []
         self._fetcher.held_b -= self.held_b
         self.held_b = 0
-        self.cut = False
+        self.cut = self.early = False
+        self.heard = None
+        self.had_b = 0
         self.refusal = self.trouble = ""
         self.sendings = 0
 
@@ -144,6 +158,20 @@ class Transfer:
             errno=curl.getinfo(pycurl.OS_ERRNO),
         )
 
+    def came_too_early(self) -> bool:
+        """Whether some of what was read had come in before it was asked for: then it is another one's answer.
+
+        TLS reads ahead: what a server sends behind an answer is taken off the socket, where nobody sees it wait, and
+        libcurl takes it for the next answer. But nothing is shorter in TLS than it is without, so at least as much must
+        have come in since the last answer as was read since.
+        """
+        heard, self.heard = self.heard, None
+        if heard is None:
+            return False
+        has_b = received_b(heard.fd)
+        self.early = 0 < has_b < heard.size_b + sum(map(len, self.head)) + self.held_b
+        return self.early
+
     # Callbacks of libcurl: they must not raise.
 
     def _write(self, chunk: bytes) -> int | None:
@@ -158,6 +186,8 @@ class Transfer:
                 self._keep(chunk[:room_b], room_b)
             return 0  # ends the transfer: nothing more is read, and the connection is closed
         self._keep(chunk, size_b)
+        if self.heard is not None and self.came_too_early():
+            return 0
         return None
 
     def _keep(self, chunk: bytes, size_b: int) -> None:

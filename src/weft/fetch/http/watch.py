@@ -7,6 +7,7 @@ import contextlib
 import os
 import select
 import socket
+import sys
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
@@ -170,6 +171,23 @@ def silence(fd: int) -> int:
     return port
 
 
+def received_b(fd: int) -> int:
+    """How many bytes have come in on a connection since it was opened; 0 where the system does not tell."""
+    if fd < 0 or _TCP_INFO is None:
+        return 0
+    try:
+        view = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, fileno=fd)
+    except OSError:
+        return 0
+    try:
+        facts = view.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _BYTES_RECEIVED_AT + 8)
+    except OSError:
+        return 0
+    finally:
+        view.detach()  # the descriptor is libcurl's
+    return int.from_bytes(facts[_BYTES_RECEIVED_AT:], sys.byteorder)
+
+
 def copy_of(fd: int) -> socket.socket:
     """A socket object for a descriptor that is libcurl's; closing it leaves libcurl's open. Raises ``OSError``."""
     number = os.dup(fd)
@@ -180,6 +198,8 @@ def copy_of(fd: int) -> socket.socket:
         raise
 
 
+_TCP_INFO = getattr(socket, "TCP_INFO", None) if sys.platform == "linux" else None
+_BYTES_RECEIVED_AT = 128  # in struct tcp_info of linux/tcp.h, since Linux 4.1
 _EPOLLIN, _EPOLLOUT = 1, 4
 _EPOLL_MASKS = (0, _EPOLLIN, _EPOLLOUT, _EPOLLIN | _EPOLLOUT)
 _CURL_MASKS = {1: 1, 4: 2, 5: 3}
