@@ -40,7 +40,7 @@ from weft.store.copies import StoredCopies
 from weft.store.losses import note_losses
 from weft.store.schema import MIGRATIONS
 from weft.store.sql import SqlStore
-from weft.store.warc import recover
+from weft.store.warc_recovery import recover
 from weft.url import DEFAULT_RULES, Normalizer, host_of, origin_of, site_of
 
 if TYPE_CHECKING:

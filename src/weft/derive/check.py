@@ -22,7 +22,8 @@ from weft.human import counted
 from weft.records import LinkKind, Purpose
 from weft.store.cdxj import cdxj_line, stored_rows
 from weft.store.losses import LOST_RECORD
-from weft.store.warc import OUR_FILE, Record, payload_digest, read_record
+from weft.store.warc import OUR_FILE, payload_digest
+from weft.store.warc_reader import Record, read_record
 
 Progress = Callable[[str, int, int], None]
 """Is told what is being looked at, how far, and of how many (0: not known)."""
