@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from weft.assemble import Parts, make_nursery, open_crawl, run_crawl
+from weft.assemble import make_nursery, make_parts, open_crawl, run_crawl
 from weft.db import explain, open_writer
 from weft.errors import FolderError, SpecError, StoreError
 from weft.fetch.http.bounds import make_room_for_files
@@ -21,7 +21,6 @@ from weft.folder import Folder
 from weft.loop import Crawl, Observer, StopReason
 from weft.options import differences, read_spec, seeds_differ, write_spec
 from weft.own import check_parts
-from weft.ports import Clock
 from weft.seeds import Seed, default_folder, read_seeds
 from weft.spec import CrawlSpec, SitePace
 from weft.store.schema import MIGRATIONS
@@ -193,12 +192,7 @@ def _add_to_stopped(folder: Folder, seeds: Sequence[Seed], paces: Mapping[str, S
         )
         database = open_writer(folder.db, MIGRATIONS)
         stack.callback(database.close)
-        known = database.connection.execute(
-            "SELECT u.text FROM seed s JOIN url u ON u.id = s.page ORDER BY s.id"
-        ).fetchall()
-        last = database.connection.execute("SELECT value FROM meta WHERE name = 'last_tick_ms'").fetchone()
-        parts = Parts(spec, folder, database, Clock(int(last[0]) if last is not None else 0), [row[0] for row in known])
-        return parts.add_seeds([(seed.url, seed.fallback) for seed in seeds])
+        return make_parts(spec, folder, database).add_seeds([(seed.url, seed.fallback) for seed in seeds])
 
 
 def _with_paces(spec: CrawlSpec, paces: Mapping[str, SitePace]) -> CrawlSpec:

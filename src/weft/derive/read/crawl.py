@@ -87,10 +87,7 @@ class StoredCrawl:
         except (SpecError, OSError):
             return Normalizer(DEFAULT_RULES)
         known = self._db.execute("SELECT value FROM meta WHERE name = 'ip_hosts'").fetchone()
-        return Normalizer(
-            (urls.normalize or DEFAULT_RULES) + (("drop-query",) if urls.drop_query else ()),
-            msgspec.json.decode(known[0], type=dict[str, str]) if known is not None else {},
-        )
+        return Normalizer.of(urls, msgspec.json.decode(known[0], type=dict[str, str]) if known is not None else {})
 
     # ---- numbers ---------------------------------------------------------------------------------------------
 
