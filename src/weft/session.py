@@ -17,7 +17,7 @@ from weft.assemble import make_nursery, make_parts, open_crawl, run_crawl
 from weft.db import explain, open_writer
 from weft.errors import FolderError, SpecError, StoreError
 from weft.fetch.http.bounds import make_room_for_files
-from weft.folder import Folder
+from weft.folder import Folder, in_use, not_begun
 from weft.loop import Crawl, Observer, StopReason
 from weft.options import differences, read_spec, seeds_differ, write_spec
 from weft.own import check_parts
@@ -69,7 +69,7 @@ def plan_resume(spec: CrawlSpec, folder: Folder, warn: Warn) -> Plan:
 def _make_ready(folder: Folder) -> None:
     """Before anything is written into a folder that holds a crawl: it is not in use, can be written, and is whole."""
     if folder.is_running():
-        raise FolderError(f"a crawl is running in {folder.path}: stop it with `weft stop {folder.path}`")
+        raise in_use(folder.path)
     folder.make()
 
 
@@ -179,7 +179,7 @@ def add_to_stopped(folder: Folder, seeds: Sequence[Seed], paces: Mapping[str, Si
 
 def _add_to_stopped(folder: Folder, seeds: Sequence[Seed], paces: Mapping[str, SitePace]) -> int:
     if not folder.spec.is_file() or not folder.db.is_file() or not _is_seeded(folder):
-        raise FolderError(f"the crawl in {folder.path} has not begun: start it with `weft resume {folder.path}`")
+        raise not_begun(folder.path)
     with folder.lock(), ExitStack() as stack:
         spec = read_spec(folder.spec)
         check_parts(spec.own.parts, folder.path)

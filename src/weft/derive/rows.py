@@ -135,18 +135,7 @@ def refuse_target(path: Path, folder: Folder) -> None:
         raise SpecError(f"{path} is a folder: name a file")
     if not path.parent.is_dir():
         raise SpecError(f"{path} cannot be written: there is no folder {path.parent}")
-    real, home = path.resolve(), folder.path.resolve()
-    own = {
-        folder.spec,
-        folder.db,
-        folder.stop,
-        home / "lock",
-        home / "parsing",
-        home / "crawl.db-wal",
-        home / "crawl.db-shm",
-    }
-    inside = real.parent in {home / name for name in ("warc", "logs", "index", "added")}
-    if inside or real in {path.resolve() for path in own}:
+    if folder.owns(path):
         raise SpecError(f"{path} belongs to the crawl itself: name another file")
 
 

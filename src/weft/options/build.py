@@ -17,7 +17,7 @@ from weft.options.toml import Given, SpecFile, read_toml, withheld_secrets, writ
 from weft.options.values import Context, Value
 from weft.spec import CrawlSpec, Politeness
 
-SPEC_FILE = "crawl.toml"
+SPEC_FILE = "crawl.toml"  # as in weft.folder, which help need not load
 LEAST_SKIPPED = 0.5  # texts less alike than this share too little to be looked up page by page
 RCCRAWLER = ".ini"
 
