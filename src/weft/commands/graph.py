@@ -12,7 +12,6 @@ from weft.commands.machine import print_json
 from weft.commands.progress import Shown
 from weft.derive.graph import Choice, Level, Merged, form_of, graph_of, page_graph, write_graph
 from weft.derive.graph.build import picture_graph
-from weft.derive.graph.model import Progress
 from weft.derive.graph.pages import PageGraph
 from weft.derive.graph.write import PICTURES, files_of, refuse_targets, write_each_site
 from weft.derive.read import StoredCrawl
@@ -20,6 +19,7 @@ from weft.derive.rows import FORMATS as ROW_FORMATS
 from weft.derive.rows import Column, write_rows
 from weft.errors import FolderError, SpecError, StoreError
 from weft.human import counted
+from weft.ports import Progress
 from weft.safe import shown
 
 LOST_COLUMNS = (

@@ -12,7 +12,8 @@ from weft.errors import WeftError
 from weft.human import counted
 from weft.loop import Crawl, Observer, StopReason
 from weft.observe import CsvLogs, LiveScreen, PlainLines, RunLog, closing_words, is_terminal
-from weft.results import result_folder, silent, write_results
+from weft.ports import silent
+from weft.results import result_folder, write_results
 from weft.safe import shown
 from weft.session import Plan, run_plan
 

@@ -24,6 +24,7 @@ from weft.folder import Folder
 from weft.human import counted
 from weft.loop import Observer, StopReason
 from weft.options import read_spec, spec_of
+from weft.ports import silent
 from weft.records import State
 from weft.session import Plan, plan_crawl, plan_resume, run_plan
 
@@ -161,7 +162,7 @@ def _facts(folder: Folder, reason: StopReason, served: Served, killed_at: int | 
         sitemaps = crawl.connection.execute("SELECT count(*) FROM sitemap WHERE state = 'C'").fetchone()[0]
         example = _example(pages)
         why = _in_a_sentence(story_of(crawl, example)) if example is not None else None
-        report = check_folder(crawl, lambda what, done, total: None)
+        report = check_folder(crawl, silent)
     answered = {page.url for page in pages if page.state == State.COMPLETED}  # each of them answers in this web
     ours = {url for url in answered if served.web.place(url) is not None and TRAP_PREFIX not in url}
     statuses = Counter(page.status for page in pages if page.status is not None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -19,14 +19,12 @@ from weft.derive.read import PackedLink, StoredCrawl
 from weft.errors import FolderError, Reason, SpecError
 from weft.frontier.runs import ids_of, look_up
 from weft.human import counted
+from weft.ports import Progress
 from weft.records import LinkKind, Purpose
 from weft.store.cdxj import cdxj_line, stored_rows
 from weft.store.losses import LOST_RECORD
 from weft.store.warc import OUR_FILE, payload_digest
 from weft.store.warc_reader import Record, read_record
-
-Progress = Callable[[str, int, int], None]
-"""Is told what is being looked at, how far, and of how many (0: not known)."""
 
 MOST_TOLD = 20  # problems of one kind that are told; the others are counted
 _CHUNK = 5_000
@@ -250,8 +248,8 @@ class _Check:
     def _counters(self, links: int) -> None:
         kept = dict(self._db.execute("SELECT name, value FROM counter").fetchall())
         states = dict(self._db.execute("SELECT state, count(*) FROM page GROUP BY state").fetchall())
-        counted = {name: states.get(state, 0) for state, name in _STATES.items()}
-        counted |= {
+        held = {name: states.get(state, 0) for state, name in _STATES.items()}
+        held |= {
             "known": self._report.pages,
             "hosts": self._count("SELECT count(*) FROM site"),
             "pages": self._count(_STORED_PAGES),
@@ -259,7 +257,7 @@ class _Check:
             "bytes": self._count("SELECT sum(size_wire) FROM visit"),
             "bugs": self._count("SELECT count(*) FROM bug"),
         }
-        for name, number in counted.items():
+        for name, number in held.items():
             if kept.get(name, 0) != number:
                 self._problem("COUNTER", f"the counter {name} is {kept.get(name, 0):,}, and the tables hold {number:,}")
 
@@ -422,7 +420,7 @@ GROUP BY name HAVING count(*) > 1 LIMIT 1000
 """
 _STORED_PAGES = f"""
 SELECT count(*) FROM visit
-WHERE purpose = 0 AND status BETWEEN 200 AND 299 AND detail IS NOT '{LOST_RECORD}'
+WHERE purpose = {Purpose.PAGE.value} AND status BETWEEN 200 AND 299 AND detail IS NOT '{LOST_RECORD}'
 """
 _PACKS = """
 SELECT l.visit, l.links, v.out_links, v.detail FROM link_pack l LEFT JOIN visit v ON v.id = l.visit
@@ -433,8 +431,9 @@ SELECT v.id, v.out_links FROM visit v LEFT JOIN link_pack l ON l.visit = v.id
 WHERE v.out_links > 0 AND l.visit IS NULL LIMIT 1000
 """
 _VISIT_WITHOUT_URL = "SELECT v.id FROM visit v LEFT JOIN url u ON u.id = v.url WHERE u.id IS NULL LIMIT 1000"
-_VISIT_WITHOUT_PAGE = """
-SELECT v.id FROM visit v LEFT JOIN page p ON p.id = v.page WHERE v.purpose = 0 AND p.id IS NULL LIMIT 1000
+_VISIT_WITHOUT_PAGE = f"""
+SELECT v.id FROM visit v LEFT JOIN page p ON p.id = v.page
+WHERE v.purpose = {Purpose.PAGE.value} AND p.id IS NULL LIMIT 1000
 """
 _VISIT_WITHOUT_WARC = """
 SELECT v.id FROM visit v LEFT JOIN warc w ON w.id = v.warc WHERE v.warc IS NOT NULL AND w.id IS NULL LIMIT 1000

@@ -8,11 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from weft.derive.graph.look import OUTSIDE, Rings, color_of, size_of
-from weft.derive.graph.model import Choice, Edge, Field, Kind, Level, Look, Node, Progress, Value, silent
+from weft.derive.graph.model import Choice, Edge, Field, Kind, Level, Look, Node, Value
 from weft.derive.graph.pages import PageGraph
 from weft.derive.graph.select import Nodes
 from weft.derive.graph.where import EdgeFilter, Filter
+from weft.derive.read.links import decoded
 from weft.human import counted
+from weft.ports import Progress, silent
 from weft.url import domain_of, path_of
 
 GROUP_FIELDS = (
@@ -158,7 +160,7 @@ class GroupGraph:
         counts = PairCounts()
         for source, visit, pack in graph.packs(progress):
             found: Counter[int] = Counter()
-            for url in self._targets(graph, source, visit, pack):
+            for url in self._targets(source, visit, pack):
                 node = nodes.node_of[url]
                 group = group_of[node] if node >= 0 else outside(url)
                 if group >= 0:
@@ -168,13 +170,13 @@ class GroupGraph:
                 counts.add(own, group, number)
         return counts
 
-    def _targets(self, graph: PageGraph, source: int, visit: int, pack: str) -> Iterator[int]:
+    def _targets(self, source: int, visit: int, pack: str) -> Iterator[int]:
         """The ids of the URLs that a page's links lead to, itself left out."""
         nodes = self._nodes
         if self._links is None:
             found = ((hop.target, hop.kind) for hop in nodes.hops(pack, visit))
         else:
-            passed = self._links.links([(0, link) for link in graph.decoded(pack, visit)])
+            passed = self._links.links([(0, link) for link in decoded(nodes.crawl, pack, visit)])
             found = ((link.target, link.kind) for _, link in passed)
         for url, kind in found:
             if kind in nodes.kinds and url < nodes.size and nodes.node_of[url] != source:

@@ -8,10 +8,11 @@ from itertools import islice
 
 from weft.db import open_writer
 from weft.derive.graph.measures import FIELDS
-from weft.derive.graph.model import Kind, Progress, Value, silent
+from weft.derive.graph.model import Kind, Value
 from weft.derive.graph.pages import PageGraph
 from weft.derive.read import Page, StoredCrawl
 from weft.errors import SpecError
+from weft.ports import Progress, silent
 from weft.store.schema import MIGRATIONS
 
 _BATCH = 5_000

@@ -19,10 +19,11 @@ from weft.derive.stats.known import ANSWERED, BROKEN, START
 from weft.derive.stats.links import Holders, count_links
 from weft.derive.stats.model import Broken, DomainLink, Domains, Holder, Noted, Numbers, Totals
 from weft.derive.stats.numbers import numbers_of
-from weft.derive.stats.pages import Progress, count_pages, snapshot_of
+from weft.derive.stats.pages import count_pages, snapshot_of
 from weft.derive.stats.spread import size_bars, spread_of, time_bars
 from weft.derive.stats.tally import Pairs, Tables, Tally
 from weft.derive.stats.timeline import timeline_of
+from weft.ports import Progress
 from weft.records import LinkKind
 from weft.url import domain_of
 
