@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from weft.cli import warn
@@ -11,7 +12,8 @@ from weft.derive.read import StoredCrawl
 from weft.errors import FolderError, SpecError
 from weft.folder import Folder
 from weft.human import counted
-from weft.seeds import read_seeds, site_paces
+from weft.seeds import Seed, read_seeds, site_paces
+from weft.spec import SitePace
 
 _LOOKED_AT = 100
 
@@ -22,28 +24,37 @@ def run(args: argparse.Namespace) -> int:
         pass
     seeds, paces = read_seeds(args.seeds, warn), site_paces(args.seeds)
     if folder.is_running():
-        if paces:
-            raise SpecError(
-                f"a list of sites with settings of their own cannot be given to a crawl that runs: stop it with"
-                f" `weft stop {folder.path}`, add the list, and go on with `weft resume {folder.path}`"
-            )
-        folder.leave_added((seed.url, seed.fallback) for seed in seeds)
-        told = f"{counted(len(seeds), 'URL')} left for the crawl that runs in {folder.path}"
+        told = _leave(folder, seeds, paces)
     else:
-        from weft.session import add_to_stopped
-
         try:
-            new = add_to_stopped(folder, seeds, paces)
+            told = _add(folder, seeds, paces)
         except FolderError:
-            if paces or not folder.is_running():  # else it was started just now
+            if not folder.is_running():  # else it was started just now
                 raise
-            folder.leave_added((seed.url, seed.fallback) for seed in seeds)
-            new = len(seeds)
-        _warn_of_refused(folder, [seed.url for seed in seeds[:_LOOKED_AT]])
-        known = f" ({len(seeds) - new:,} known already)" if new < len(seeds) else ""
-        told = f"{counted(new, 'URL')} added{known}; go on with: weft resume {folder.path}"
+            told = _leave(folder, seeds, paces)
     print(f"weft: {told}", file=sys.stderr)
     return 0
+
+
+def _leave(folder: Folder, seeds: Sequence[Seed], paces: Mapping[str, SitePace]) -> str:
+    """Leaves the URLs for the crawl that runs, which takes them at its next tick; what is told of it."""
+    if paces:
+        raise SpecError(
+            f"a list of sites with settings of their own cannot be given to a crawl that runs: stop it with"
+            f" `weft stop {folder.path}`, add the list, and go on with `weft resume {folder.path}`"
+        )
+    folder.leave_added((seed.url, seed.fallback) for seed in seeds)
+    return f"{counted(len(seeds), 'URL')} left for the crawl that runs in {folder.path}"
+
+
+def _add(folder: Folder, seeds: Sequence[Seed], paces: Mapping[str, SitePace]) -> str:
+    """Adds the URLs to the queue of a crawl that does not run; what is told of it."""
+    from weft.session import add_to_stopped
+
+    new = add_to_stopped(folder, seeds, paces)
+    _warn_of_refused(folder, [seed.url for seed in seeds[:_LOOKED_AT]])
+    known = f" ({len(seeds) - new:,} known already)" if new < len(seeds) else ""
+    return f"{counted(new, 'URL')} added{known}; go on with: weft resume {folder.path}"
 
 
 def _warn_of_refused(folder: Folder, urls: list[str]) -> None:

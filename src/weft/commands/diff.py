@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from weft.commands.machine import print_json
-from weft.commands.progress import Shown
+from weft.commands.progress import ShownProgress
 from weft.derive.diff import Change, ChangeGraph, Comparison
 from weft.derive.graph import form_of, write_graph
 from weft.derive.graph.write import files_of, refuse_targets
@@ -25,7 +25,7 @@ COLUMNS = (
 
 
 def run(args: argparse.Namespace) -> int:
-    with StoredCrawl(args.old) as old, StoredCrawl(args.new) as new, Shown() as progress:
+    with StoredCrawl(args.old) as old, StoredCrawl(args.new) as new, ShownProgress() as progress:
         if args.to_file:
             form = form_of(args.to_file)
             refuse_targets(files_of(args.to_file, form), new.folder, args.force)

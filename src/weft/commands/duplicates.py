@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from weft.commands.progress import Shown
+from weft.commands.progress import ShownProgress
 from weft.derive.duplicates.find import Duplicate, Duplicates
 from weft.derive.duplicates.verdicts import settings_of
 from weft.derive.read import StoredCrawl
@@ -25,7 +25,7 @@ DEFAULT_THRESHOLD = 0.99
 
 def run(args: argparse.Namespace) -> int:
     threshold = None if args.threshold is None else _threshold(args.threshold)
-    with StoredCrawl(args.folder) as crawl, Shown() as progress:
+    with StoredCrawl(args.folder) as crawl, ShownProgress() as progress:
         like = _likeness(settings_of(crawl), threshold, args.minhash, args.similarity)
         found = Duplicates(crawl, like, progress)
         rows = found.rows(found.pairs() if args.pairs else found.clusters())

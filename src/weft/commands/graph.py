@@ -9,7 +9,7 @@ import msgspec
 
 from weft.cli import warn
 from weft.commands.machine import print_json
-from weft.commands.progress import Shown
+from weft.commands.progress import ShownProgress
 from weft.derive.graph import Choice, Level, Merged, form_of, graph_of, page_graph, write_graph
 from weft.derive.graph.build import picture_graph
 from weft.derive.graph.pages import PageGraph
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     choice = _choice(args)
     if choice.dynamic:
         _want_gexf(args)
-    with StoredCrawl(args.folder) as crawl, Shown() as progress:
+    with StoredCrawl(args.folder) as crawl, ShownProgress() as progress:
         if args.per_site:
             written = _write_sites(crawl, choice, args, progress)
         elif args.to_file:
@@ -135,7 +135,7 @@ def _what_if(args: argparse.Namespace) -> int:
     if args.per_site or (args.level or "page") != "page" or args.multi:
         raise SpecError("graph: --without is about pages of the whole crawl: not with --per-site, --level or --multi")
     choice = _choice(args)
-    with StoredCrawl(args.folder) as crawl, Shown() as progress:
+    with StoredCrawl(args.folder) as crawl, ShownProgress() as progress:
         if args.to_file:
             refuse_targets(files_of(args.to_file, form_of(args.to_file, args.format)), crawl.folder, args.force)
         graph = page_graph(crawl, choice, progress)

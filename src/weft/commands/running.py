@@ -7,7 +7,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from weft import __version__
-from weft.commands.progress import Shown
+from weft.commands.progress import ShownProgress
 from weft.errors import WeftError
 from weft.human import counted
 from weft.loop import Crawl, Observer, StopReason
@@ -32,18 +32,18 @@ def run_shown(plan: Plan, *, quiet: bool, log: str) -> int:
         log_of_runs.note(f"ended by a fault: {error}")
         if running:
             with suppress(WeftError):
-                _unload(plan, quiet=quiet)
+                _leave_results(plan, quiet=quiet)
         raise
     words = closing_words(running[0], reason, running[0].parts.frontier.wait_s())
     log_of_runs.note(words)
     if not quiet or reason.exit_code == 1:
         print(f"weft: {words}", file=sys.stderr)
-    _unload(plan, quiet=quiet)
+    _leave_results(plan, quiet=quiet)
     return reason.exit_code
 
 
 def _displayed(plan: Plan, running: list[Crawl], *, quiet: bool, log: str) -> StopReason:
-    """Why the run ended."""
+    """Why the run ended; what runs is put into ``running`` as soon as it does."""
     keep, logs = plan.spec.keep, plan.folder.logs
     common, errors = Path(keep.common_log or logs / "common.csv"), Path(keep.error_log or logs / "error.csv")
     observers: list[Observer] = [CsvLogs(common, errors, sys.stderr, log)]
@@ -60,8 +60,9 @@ def _displayed(plan: Plan, running: list[Crawl], *, quiet: bool, log: str) -> St
         return run_plan(plan, observers, running.append)
 
 
-def _unload(plan: Plan, *, quiet: bool) -> None:
-    with Shown("the graphs of the sites:") as progress:
+def _leave_results(plan: Plan, *, quiet: bool) -> None:
+    """Writes what the run leaves for its user, and tells where."""
+    with ShownProgress("the graphs of the sites:") as progress:
         results = write_results(plan.spec, plan.folder, silent if quiet else progress)
     if quiet:
         return
