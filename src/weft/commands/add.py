@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from weft.cli import warn
+from weft.cli import tell, warn
 from weft.derive.read import StoredCrawl
 from weft.errors import FolderError, SpecError
 from weft.folder import Folder
@@ -32,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
             if not folder.is_running():  # else it was started just now
                 raise
             told = _leave(folder, seeds, paces)
-    print(f"weft: {told}", file=sys.stderr)
+    tell(told)
     return 0
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
+from weft.cli import tell
 from weft.commands.machine import print_json
 from weft.commands.progress import ShownProgress
 from weft.derive.diff import Change, ChangeGraph, Comparison
@@ -12,7 +12,6 @@ from weft.derive.graph import form_of, write_graph
 from weft.derive.graph.write import files_of, refuse_targets
 from weft.derive.read import StoredCrawl
 from weft.derive.rows import Column, write_rows
-from weft.safe import shown
 
 COLUMNS = (
     Column("what", ("what",), 5),
@@ -40,8 +39,7 @@ def run(args: argparse.Namespace) -> int:
                 print_json(counts)
                 return 0
             for what, numbers in (("pages", counts.pages), ("links", counts.links)):
-                told = ", ".join(f"{number:,} {change}" for change, number in numbers.items())
-                print(shown(f"{what}: {told}"), file=sys.stderr)
+                tell(f"{what}: {', '.join(f'{number:,} {change}' for change, number in numbers.items())}")
             if not args.to_file or args.output or args.format:
                 changes = {"pages": found.pages, "links": found.links}.get(args.only, found.changes)
                 write_rows(changes(), Change, COLUMNS, asked=args.format, file=args.output, folder=new.folder)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 import msgspec
 
-from weft.cli import warn
+from weft.cli import tell, warn
 from weft.commands.machine import print_json
 from weft.commands.progress import ShownProgress
 from weft.derive.graph import Choice, Level, Merged, form_of, graph_of, page_graph, write_graph
@@ -20,7 +19,6 @@ from weft.derive.rows import Column, write_rows
 from weft.errors import FolderError, SpecError, StoreError
 from weft.human import counted
 from weft.ports import Progress
-from weft.safe import shown
 
 LOST_COLUMNS = (
     Column("depth", ("depth",), 5, right=True),
@@ -60,8 +58,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         files = written.files
         several = f"{counted(len(files), 'file')} in {args.per_site}" if args.per_site else ", ".join(files)
-        told = f"{counted(written.nodes, 'node')}, {counted(written.edges, 'edge')} in {several}"
-        print(shown(told), file=sys.stderr)
+        tell(f"{counted(written.nodes, 'node')}, {counted(written.edges, 'edge')} in {several}")
     return 0
 
 
@@ -144,7 +141,7 @@ def _what_if(args: argparse.Namespace) -> int:
             found.mark()
             write_graph(graph, args.to_file, crawl.folder, form=args.format, force=args.force, progress=progress)
         told = f"{len(found.lost):,} of {counted(graph.node_count, 'page')} could not be reached"
-        print(shown(f"without {', '.join(args.without)}: {told}"), file=sys.stderr)
+        tell(f"without {', '.join(args.without)}: {told}")
         if not args.to_file:
             asked = args.format if args.format in ROW_FORMATS else None
             write_rows(found.pages(), Lost, LOST_COLUMNS, asked=asked, file=None, folder=crawl.folder)

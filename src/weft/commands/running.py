@@ -7,6 +7,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from weft import __version__
+from weft.cli import tell
 from weft.commands.progress import ShownProgress
 from weft.errors import WeftError
 from weft.human import counted
@@ -14,7 +15,6 @@ from weft.loop import Crawl, Observer, StopReason
 from weft.observe import CsvLogs, LiveScreen, PlainLines, RunLog, closing_words, is_terminal
 from weft.ports import silent
 from weft.results import result_folder, write_results
-from weft.safe import shown
 from weft.session import Plan, run_plan
 
 
@@ -37,7 +37,7 @@ def run_shown(plan: Plan, *, quiet: bool, log: str) -> int:
     words = closing_words(running[0], reason, running[0].parts.frontier.wait_s())
     log_of_runs.note(words)
     if not quiet or reason.exit_code == 1:
-        print(f"weft: {words}", file=sys.stderr)
+        tell(words)
     _leave_results(plan, quiet=quiet)
     return reason.exit_code
 
@@ -50,7 +50,7 @@ def _displayed(plan: Plan, running: list[Crawl], *, quiet: bool, log: str) -> St
     with ExitStack() as stack:
         if not quiet:
             for words in _unusual(plan):
-                print(f"weft: {words}", file=sys.stderr)
+                tell(words)
             if is_terminal() and log == "files":
                 from rich.console import Console
 
@@ -68,10 +68,10 @@ def _leave_results(plan: Plan, *, quiet: bool) -> None:
         return
     for one in results if plan.spec.keep.graph_summary else ():
         numbers = (counted(one.pages, "page"), counted(one.links, "link"), f"{one.external:,} to other sites")
-        print(f"weft: {shown(one.site)}: {', '.join(numbers)}", file=sys.stderr)
+        tell(f"{one.site}: {', '.join(numbers)}")
     target = result_folder(plan.spec, plan.folder)
     if target is not None:
-        print(f"weft: the graph of {counted(len(results), 'site')} is in {shown(str(target))}", file=sys.stderr)
+        tell(f"the graph of {counted(len(results), 'site')} is in {target}")
 
 
 def _unusual(plan: Plan) -> list[str]:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from weft.cli import tell
 from weft.commands.progress import ShownProgress
 from weft.derive.graph.write import refuse_targets
 from weft.derive.read import StoredCrawl
@@ -49,7 +50,7 @@ def _tell(statistics: Statistics, args: argparse.Namespace) -> None:
         for line in lines_of(statistics):
             print(line)
     else:
-        print(f"the report is in {args.html}", file=sys.stderr)
+        tell(f"the report is in {args.html}")
 
 
 def _write(pieces: Iterator[bytes]) -> None:
