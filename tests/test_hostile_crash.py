@@ -237,15 +237,7 @@ def test_full_from_the_start(site: Site, weft: Weft, tiny_disk: Callable[[int], 
 def test_quota(site: Site, weft: Weft, limit_b: int) -> None:
     """Promise 10: a quota on files is no crash; the resume with more of it is complete."""
     paths = heavy(site, 30)
-    command = [sys.executable, "-m", "weft", "crawl", site.url, "-o", "out", *QUICK]
-    process = subprocess.Popen(
-        command,
-        cwd=weft.folder,
-        env=weft.environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit_b, limit_b)),
-    )
+    process = weft.start("crawl", site.url, "-o", "out", *QUICK, limit=(resource.RLIMIT_FSIZE, limit_b))
     code, stderr = finish(process)
     assert code in (1, 2), (code, stderr)
     assert "Traceback" not in stderr and "bug in weft" not in stderr and stderr.startswith("weft: "), stderr
@@ -389,27 +381,9 @@ def test_few_descriptors(site: Site, weft: Weft, descriptors: int) -> None:
     """Issue 3, 10: a low limit of open files makes the crawl narrower, not wrong."""
     paths = tree(site, 20)
     hosts = [f"h{n}.test" for n in range(30)]
-    command = [
-        sys.executable,
-        "-m",
-        "weft",
-        "crawl",
-        site.url,
-        *(site.at("/", host) for host in hosts),
-        "-o",
-        "out",
-        *QUICK,
-        "--resolve",
-        "*.test=127.0.0.1",
-    ]
-    process = subprocess.Popen(
-        command,
-        cwd=weft.folder,
-        env=weft.environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors)),
-    )
+    seeds = [site.url, *(site.at("/", host) for host in hosts)]
+    words = ("-o", "out", *QUICK, "--resolve", "*.test=127.0.0.1")
+    process = weft.start("crawl", *seeds, *words, limit=(resource.RLIMIT_NOFILE, descriptors))
     code, stderr = finish(process)
     if code == 2 and descriptors < 40:
         assert stderr.startswith("weft: ") and "Traceback" not in stderr, stderr  # too few to work with, and it says so
