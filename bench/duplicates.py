@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 import xxhash
 from numpy.typing import NDArray
-from process import command_of, cost_of, environment, use_source_tree
+from process import command_of, cost_of, environment, need_nginx, use_source_tree
 
 use_source_tree()
 
@@ -89,8 +89,7 @@ def served(folder: Path) -> Iterator[str]:
     """The address of an nginx that serves a folder."""
     import nginx
 
-    if nginx.program() is None:
-        sys.exit("nginx is not installed: apt-get install nginx")
+    need_nginx()
     with nginx.Nginx(folder, gzip=False) as server:
         yield server.at("/").removesuffix("/")
 

@@ -15,7 +15,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from process import use_source_tree
+from process import reading, use_source_tree
 
 use_source_tree()
 
@@ -128,7 +128,7 @@ def archive_faults(folder: Path) -> list[str]:
     faults: list[str] = []
     places: dict[str, set[int]] = {}
     answers = 0
-    with contextlib.closing(sqlite3.connect(f"{(folder / 'crawl.db').as_uri()}?mode=ro", uri=True)) as database:
+    with reading(folder) as database:
         for (check,) in database.execute("PRAGMA integrity_check").fetchall():
             if check != "ok":
                 faults.append(f"crawl.db: {check}")
