@@ -115,9 +115,11 @@ def weft_pairs(words: list[str], folder: Path, threshold: float, log: Path) -> t
     cost = cost_of([*words, *asked], log)
     if cost.exit_code:
         sys.exit(f"weft duplicates failed: {log.read_text()[-500:]}")
-    rows = [json.loads(line) for line in target.read_text().splitlines()]
-    pairs = {tuple(sorted((_path(row["page"]), _path(row["duplicate_of"])))): row["similarity"] for row in rows}
-    return pairs, cost.cpu_s  # type: ignore[return-value]
+    pairs: dict[Pair, float] = {}
+    for row in map(json.loads, target.read_text().splitlines()):
+        one, other = sorted((_path(row["page"]), _path(row["duplicate_of"])))
+        pairs[one, other] = row["similarity"]
+    return pairs, cost.cpu_s
 
 
 def _path(url: str) -> str:

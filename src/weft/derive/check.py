@@ -24,7 +24,7 @@ from weft.records import LinkKind, Purpose
 from weft.store.cdxj import cdxj_line, stored_rows
 from weft.store.losses import LOST_RECORD
 from weft.store.warc import OUR_FILE, payload_digest
-from weft.store.warc_reader import Record, read_record
+from weft.store.warc_reader import IsalError, Record, read_record
 
 MOST_TOLD = 20  # problems of one kind that are told; the others are counted
 _CHUNK = 5_000
@@ -32,7 +32,6 @@ _READ_B = 1 << 18
 _TELL_EVERY = 500
 _STATES = {"W": "waiting", "R": "running", "C": "completed", "E": "errors", None: "refused"}
 _MASK = (1 << 64) - 1
-_IsalError: type[Exception] = isal_zlib.IsalError  # type: ignore[assignment]  # its stub names an instance
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -396,7 +395,7 @@ def _member_length(fd: int, offset: int, end_b: int) -> int | None:
                 stream.decompress(stream.unconsumed_tail, _READ_B)
             if stream.eof:
                 return at - len(stream.unused_data) - offset
-    except (OSError, _IsalError):
+    except (OSError, IsalError):
         return None
     return None
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import msgspec
+
 from weft.options.checks import host_with_port, nearest, shown
 from weft.options.values import Context, Kind, Plain, Value, lines_of, optional, time, whole
 from weft.spec import NO_BOUND, SitePace
@@ -65,7 +67,7 @@ def _pace(name: str, settings: Mapping[str, object], context: Context) -> SitePa
         except ValueError as error:
             raise ValueError(f"{name}: {key}: {error}") from None
         values[_FIELDS[key]] = NO_BOUND if value is None else value
-    return SitePace(site=site_name(name), **values)  # type: ignore[arg-type]  # each was read by its own kind
+    return msgspec.convert({"site": site_name(name), **values}, SitePace)
 
 
 def _write(value: Value) -> Plain:

@@ -12,7 +12,7 @@ from weft.errors import FolderError
 
 MAX_RECORD_B = 1 << 30  # no record is read past this, whatever a damaged or foreign file says
 _READ_B = 1 << 16
-_IsalError: type[Exception] = isal_zlib.IsalError  # type: ignore[assignment]  # its stub names an instance, not the class
+IsalError: type[Exception] = isal_zlib.IsalError  # type: ignore[assignment]  # its stub names an instance, not the class
 
 
 class Record(NamedTuple):
@@ -32,7 +32,7 @@ def read_record(path: Path, offset: int, length: int | None = None, *, max_b: in
         raise FolderError(f"cannot read {path}: {error.strerror}") from error
     try:
         return _parsed_record(_raw_record(fd, offset, length, max_b))
-    except (OSError, OverflowError, ValueError, _IsalError) as error:
+    except (OSError, OverflowError, ValueError, IsalError) as error:
         raise FolderError(f"{path} holds no sound record at {offset}: {error}") from error
     finally:
         os.close(fd)
