@@ -17,7 +17,7 @@ from weft.derive.graph.where import EdgeFilter, Filter
 from weft.derive.read.links import decoded
 from weft.human import counted
 from weft.ports import Progress, silent
-from weft.url import domain_of, path_of
+from weft.url import domain_of, host_of_site, path_of
 
 GROUP_FIELDS = (
     Field("pages", Kind.WHOLE),
@@ -286,12 +286,6 @@ class GroupGraph:
         for source, target, number in self._counts:
             if source in kept and target in kept and (loops or source != target):
                 yield kept[source], kept[target], number
-
-
-def host_of_site(site: str) -> str:
-    """The host of a site's name, without the port."""
-    colon = site.rfind(":")
-    return site if colon < 0 or site.endswith("]") else site[:colon]
 
 
 def directory_of(url: str, site: str) -> str:

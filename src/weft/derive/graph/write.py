@@ -11,7 +11,6 @@ from typing import IO
 from zlib import crc32
 
 from weft.derive.graph.build import site_graphs
-from weft.derive.graph.groups import host_of_site
 from weft.derive.graph.model import Choice, Graph
 from weft.derive.graph.pages import PageGraph
 from weft.derive.graph.paint import need_painter, write_png, write_svg
@@ -22,6 +21,7 @@ from weft.derive.rows import need_pyarrow, refuse_target
 from weft.errors import SpecError, WeftError
 from weft.folder import Folder
 from weft.ports import Progress, silent
+from weft.url import host_of_site
 
 _ONE: dict[str, Callable[[Graph, IO[bytes], Progress], None]] = {
     "gexf": write_gexf,
