@@ -125,7 +125,6 @@ class WarcWriter:
         self._buffered_b = 0
         self._disk_b = 0
         self._closed: dict[str, int] = {}
-        self._unsynced: set[str] = set()
         self._broken = ""
 
     def write_exchange(
@@ -200,20 +199,6 @@ class WarcWriter:
             self._give_up()
             raise self._failure(self._name, FileNotFoundError())
         self._disk_b += len(data)
-        self._unsynced.add(self._name)
-
-    def sync(self) -> None:
-        """What was flushed is on the disk itself, also after a power cut."""
-        for name in sorted(self._unsynced):
-            try:
-                fd = os.open(self._folder / name, os.O_RDONLY)
-                try:
-                    os.fdatasync(fd)
-                finally:
-                    os.close(fd)
-            except OSError as error:
-                raise self._failure(name, error) from error
-            self._unsynced.discard(name)
 
     def positions(self) -> dict[str, tuple[int, bool]]:
         """For each file of this writer: how many bytes are on disk, whether it is closed. Whole records only."""
