@@ -97,6 +97,15 @@ def test_add_says_what_is_refused_all_the_same(site: Site, tmp_path: Path) -> No
     assert "REJECTED" in run.stderr
 
 
+def test_commands_that_are_told_can_be_copied(site: Site, tmp_path: Path) -> None:
+    """Names with spaces, and URLs with what a shell takes for its own."""
+    site.page("/")
+    folder = crawl(site, tmp_path / "my crawl")
+    odd = site.at("/x?a=1&b=2")
+    assert f"go on with: weft resume '{folder}'" in call("add", folder, odd).stderr
+    assert f"(weft why '{folder}' '{odd}' tells more)" in call("show", folder, odd, "--body").stderr
+
+
 def test_add_to_a_running_crawl(weft: Weft, site: Site) -> None:
     """`--wait` keeps it running; what is added is asked without a restart."""
     site.page("/")

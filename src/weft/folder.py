@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 
 from weft.errors import HOW_TO_BEGIN, FolderError
+from weft.human import command
 from weft.lazy import regex
 
 try:
@@ -39,12 +40,12 @@ def _is_ours(name: str) -> bool:
 
 def not_begun(path: Path) -> FolderError:
     """Says that the crawl of a folder was prepared, and nothing of it is there to read."""
-    return FolderError(f"the crawl in {path} has not begun: start it with `weft resume {path}`")
+    return FolderError(f"the crawl in {path} has not begun: start it with `{command('resume', path)}`")
 
 
 def in_use(path: Path) -> FolderError:
     """Says that another process works in a folder."""
-    return FolderError(f"a crawl is running in {path}: stop it with `weft stop {path}`")
+    return FolderError(f"a crawl is running in {path}: stop it with `{command('stop', path)}`")
 
 
 class Folder:

@@ -1,4 +1,4 @@
-"""Numbers as people write them."""
+"""Numbers as people write them, and commands as they type them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,13 @@ def counted(number: int, thing: str) -> str:
     if number == 1:
         return f"1 {thing}"
     return f"{number:,} {thing[:-1]}ies" if thing.endswith("y") else f"{number:,} {thing}s"
+
+
+def command(*words: object) -> str:
+    """A command of weft to be copied into a shell: ``weft resume 'my crawl'``."""
+    from shlex import quote
+
+    return " ".join(["weft", *(quote(str(word)) for word in words)])
 
 
 def human_seconds(seconds: float) -> str:

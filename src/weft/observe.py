@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from weft.dates import iso_of_ms
 from weft.errors import StoreError
-from weft.human import counted, human_bytes, human_seconds
+from weft.human import command, counted, human_bytes, human_seconds
 from weft.records import Purpose
 from weft.safe import cell, shown
 
@@ -277,6 +277,7 @@ def closing_words(crawl: Crawl, reason: StopReason, wait_s: float | None) -> str
     """What a run says at its end: what it has, why it stopped, what to do next."""
     counts, totals = crawl.parts.frontier.counts, crawl.parts.store.totals
     folder = crawl.parts.folder.path
+    resume = command("resume", folder)
     head = (
         f"{counted(totals['pages'], 'page')} and {counted(totals['links'], 'link')} in {folder}"
         f" ({human_seconds(crawl.elapsed_s)}, {counted(counts['errors'], 'error')}, {counts['waiting']:,} waiting): "
@@ -288,19 +289,17 @@ def closing_words(crawl: Crawl, reason: StopReason, wait_s: float | None) -> str
             return head + "nothing is left to fetch"
         case "waiting":
             when = time.strftime("%H:%M", time.localtime(time.time() + (wait_s or 0.0)))
-            return head + f"only sites that want rest are left; go on after {when} with: weft resume {folder}"
+            return head + f"only sites that want rest are left; go on after {when} with: {resume}"
         case "stopped":
             why = f" because {crawl.stopped_by} is there" if crawl.stopped_by else ""
-            return head + f"stopped{why}; go on with: weft resume {folder}"
+            return head + f"stopped{why}; go on with: {resume}"
         case "failed":
-            from shlex import quote
-
             url, why = crawl.failed_seed
-            return head + f"no seed answered: {why} (weft why {folder} {quote(url)} tells more)"
+            return head + f"no seed answered: {why} ({command('why', folder, url)} tells more)"
         case "finisher":
-            return head + f"a finisher of --part ended it; go on with: weft resume {folder}"
+            return head + f"a finisher of --part ended it; go on with: {resume}"
         case name:
-            return head + f"--{name} is reached; go on with: weft resume {folder} --{name} ..."
+            return head + f"--{name} is reached; go on with: {resume} --{name} ..."
 
 
 def is_terminal() -> bool:

@@ -18,6 +18,7 @@ from weft.db import explain, open_writer
 from weft.errors import FolderError, SpecError, StoreError
 from weft.fetch.http.bounds import make_room_for_files
 from weft.folder import Folder, in_use, not_begun
+from weft.human import command
 from weft.loop import Crawl, Observer, StopReason
 from weft.options import differences, read_spec, seeds_differ, write_spec
 from weft.own import check_parts
@@ -83,7 +84,7 @@ def _go_on(spec: CrawlSpec, folder: Folder, seeds: Sequence[Seed]) -> Plan:
     if differing:
         raise SpecError(
             f"{folder.path} holds a crawl with another specification: {'; '.join(differing)}."
-            f" Go on as it was with `weft resume {folder.path}`, or start anew with --fresh or another -o"
+            f" Go on as it was with `{command('resume', folder.path)}`, or start anew with --fresh or another -o"
         )
     if not spec.seeds:
         spec = msgspec.structs.replace(spec, seeds=old.seeds)

@@ -10,7 +10,7 @@ from weft.cli import tell, warn
 from weft.derive.read import StoredCrawl
 from weft.errors import FolderError, SpecError
 from weft.folder import Folder
-from weft.human import counted
+from weft.human import command, counted
 from weft.seeds import Seed, read_seeds, site_paces
 from weft.spec import SitePace
 
@@ -40,7 +40,7 @@ def _leave(folder: Folder, seeds: Sequence[Seed], paces: Mapping[str, SitePace])
     if paces:
         raise SpecError(
             f"a list of sites with settings of their own cannot be given to a crawl that runs: stop it with"
-            f" `weft stop {folder.path}`, add the list, and go on with `weft resume {folder.path}`"
+            f" `{command('stop', folder.path)}`, add the list, and go on with `{command('resume', folder.path)}`"
         )
     folder.leave_added((seed.url, seed.fallback) for seed in seeds)
     return f"{counted(len(seeds), 'URL')} left for the crawl that runs in {folder.path}"
@@ -53,7 +53,7 @@ def _add(folder: Folder, seeds: Sequence[Seed], paces: Mapping[str, SitePace]) -
     new = add_to_stopped(folder, seeds, paces)
     _warn_of_refused(folder, [seed.url for seed in seeds[:_LOOKED_AT]])
     known = f" ({len(seeds) - new:,} known already)" if new < len(seeds) else ""
-    return f"{counted(new, 'URL')} added{known}; go on with: weft resume {folder.path}"
+    return f"{counted(new, 'URL')} added{known}; go on with: {command('resume', folder.path)}"
 
 
 def _warn_of_refused(folder: Folder, urls: list[str]) -> None:
@@ -61,4 +61,4 @@ def _warn_of_refused(folder: Folder, urls: list[str]) -> None:
         for url in urls:
             page = crawl.page(url)
             if page is not None and page.state is None:
-                warn(f"{url} is not asked all the same: {page.reason} (weft why {folder.path} {url})")
+                warn(f"{url} is not asked all the same: {page.reason} ({command('why', folder.path, url)} tells more)")

@@ -10,7 +10,7 @@ from weft.derive.body import Answer, answer_of, body_of, never_answered
 from weft.derive.nearest import nearest_urls
 from weft.derive.read import Page, StoredCrawl
 from weft.errors import NO_URL, SpecError, WeftError
-from weft.human import counted
+from weft.human import command, counted
 from weft.safe import shown, shown_text
 from weft.url import parse
 
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
             print("\n".join(shown(line) for line in _summary(page, answer)))
             return 0
         if answer is None:
-            raise WeftError(f"{page.url} was never asked: weft why {crawl.folder.path} {page.url}")
+            raise WeftError(f"{page.url} was never asked ({command('why', crawl.folder.path, page.url)} tells more)")
         if args.headers:
             _print_headers(answer)
         elif args.body:

@@ -8,6 +8,7 @@ import msgspec
 
 from weft.derive.read import StoredCrawl
 from weft.errors import WeftError
+from weft.human import command
 from weft.records import Purpose
 
 _FOLD = re.compile(r"\r?\n[ \t]+")
@@ -98,7 +99,7 @@ def never_answered(answer: Answer) -> WeftError:
 def _no_body(crawl: StoredCrawl, answer: Answer) -> str:
     if not crawl.spec.keep.archive:
         return f"the crawl in {crawl.folder.path} keeps no bodies (--no-archive); --headers of {answer.url} are there"
-    return f"the body of {answer.url} is gone from the archive (weft check {crawl.folder.path} tells more)"
+    return f"the body of {answer.url} is gone from the archive ({command('check', crawl.folder.path)} tells more)"
 
 
 def _answer(row: tuple[object, ...]) -> Answer:

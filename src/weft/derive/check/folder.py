@@ -9,6 +9,7 @@ from weft.derive.check.index import check_index
 from weft.derive.check.report import Report
 from weft.derive.read import StoredCrawl
 from weft.errors import FolderError, SpecError
+from weft.human import command
 from weft.ports import Progress
 
 
@@ -17,7 +18,7 @@ def check_folder(crawl: StoredCrawl, progress: Progress) -> Report:
     if crawl.folder.is_running():
         raise FolderError(
             f"a crawl is running in {crawl.folder.path}, and what runs changes:"
-            f" stop it first with `weft stop {crawl.folder.path}`"
+            f" stop it first with `{command('stop', crawl.folder.path)}`"
         )
     checked = Checked(crawl, progress)
     if is_sound(checked):

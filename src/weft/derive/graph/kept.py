@@ -12,6 +12,7 @@ from weft.derive.graph.model import Kind, Value
 from weft.derive.graph.pages import PageGraph
 from weft.derive.read import Page, StoredCrawl
 from weft.errors import SpecError
+from weft.human import command
 from weft.ports import Progress, silent
 from weft.store.schema import MIGRATIONS
 
@@ -83,7 +84,7 @@ def require_measures(crawl: StoredCrawl) -> None:
     """Raises ``SpecError`` where no measures are kept."""
     if crawl.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'measure'").fetchone() is None:
         raise SpecError(
-            f"{crawl.folder.path} has no measures yet: weft graph {crawl.folder.path} --measures makes them"
+            f"{crawl.folder.path} has no measures yet: {command('graph', crawl.folder.path, '--measures')} makes them"
         )
 
 

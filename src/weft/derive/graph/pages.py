@@ -16,7 +16,7 @@ from weft.derive.graph.where import EdgeFilter
 from weft.derive.read import Hop, PackedLink
 from weft.derive.read.links import decoded
 from weft.errors import SpecError
-from weft.human import counted
+from weft.human import command, counted
 from weft.ports import Progress, silent
 from weft.records import LinkKind
 
@@ -269,7 +269,7 @@ class PageGraph:
         node = self._nodes.node_of[page] if page is not None and page < self._nodes.size else -1
         if node not in self._span:
             raise SpecError(
-                f"{url} is no node of the graph (weft why {self._nodes.crawl.folder.path} {url} tells more)"
+                f"{url} is no node of the graph ({command('why', self._nodes.crawl.folder.path, url)} tells more)"
             )
         return node - self._span.start
 

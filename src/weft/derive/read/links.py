@@ -10,6 +10,7 @@ import msgspec
 
 from weft.derive.read.model import COUNTED_VISIT, Hop, LinkRow, PackedLink
 from weft.errors import NO_URL, FolderError, SpecError, WeftError
+from weft.human import command
 from weft.records import LinkKind, Purpose
 from weft.url import parse, site_of
 
@@ -112,7 +113,7 @@ def hops_of(crawl: StoredCrawl, links: str, visit: int) -> list[Hop]:
 
 def damaged_links(crawl: StoredCrawl, visit: int) -> FolderError:
     """Says that the links of a visit are not what they must be."""
-    more = f"weft check {crawl.folder.path} tells more"
+    more = f"{command('check', crawl.folder.path)} tells more"
     return FolderError(f"{crawl.folder.db} is damaged: the links of visit {visit} cannot be read ({more})")
 
 
@@ -123,8 +124,8 @@ def _named(crawl: StoredCrawl, url: str | None) -> int | None:
     if page is None:
         if parse(url) is None:
             raise SpecError(f"{url!r} {NO_URL}")
-        folder = crawl.folder.path
-        raise WeftError(f"{url} is no page known in {folder} (weft why {folder} URL tells more)")
+        more = f"{command('why', crawl.folder.path, url)} tells more"
+        raise WeftError(f"{url} is no page of the crawl in {crawl.folder.path} ({more})")
     return page
 
 
