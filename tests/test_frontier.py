@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from weft.db import Database, open_writer
 from weft.errors import Reason
+from weft.frontier.discovery import _external
 from weft.frontier.leases import AddressOf
 from weft.frontier.memory import MemoryFrontier
 from weft.frontier.polite import AGAIN, END, Schedule, Site, Waiting
@@ -275,3 +276,11 @@ def test_what_comes_later_is_taken_last_and_never_left_to_the_disk() -> None:
     site.trim(4)
     assert site.cursor == (1, 4)
     assert [entry.page for entry in iter(site.pop, None)] == [1, 2, 3, 4, 0, 5, 10, 15, 20, 25]
+
+
+@pytest.mark.parametrize("home", ["http://a.test/", "https://a.test/", "http://me@a.test/"])
+def test_links_to_other_sites_are_told_by_their_site(home: str) -> None:
+    """Whatever the scheme and the credentials: R12's external links."""
+    same = ["http://a.test/x", "https://a.test/", "http://me:pass@a.test/y", "https://you@a.test/"]
+    other = ["http://a.test:8080/", "http://sub.a.test/", "https://b.test/@a.test/", "http://a.test@b.test/"]
+    assert _external([*same, *other, "mailto:me@a.test", "data:,x"], home) == len(other)

@@ -16,7 +16,7 @@ from weft.dates import iso_of_http_date, moment_of_http_date
 from weft.errors import POLICIES, Cause
 from weft.lazy import regex
 from weft.location import REDIRECTS, location_of
-from weft.records import Failure, Fetched, Lease, LinkKind, Links, Parsed, Purpose, Visit
+from weft.records import PAGE, Failure, Fetched, Lease, LinkKind, Links, Parsed, Visit
 from weft.spec import Limits
 
 SLOW_DOWN = frozenset({429, 503})
@@ -70,7 +70,7 @@ def conclude_failure(lease: Lease, failure: Failure, limits: Limits) -> Conclude
         ip=failure.ip or None,
     )
     done = Concluded(lease=lease, visit=visit, state="E")
-    if lease.purpose is not Purpose.PAGE:
+    if lease.purpose is not PAGE:
         done.answer = failure
     if policy.stalls:
         done.condemns = failure.cause
@@ -111,7 +111,7 @@ def conclude_answer(lease: Lease, answer: Fetched, parse: ParsePage) -> Conclude
     done = Concluded(lease=lease, visit=visit, state="C")
     if header("set-cookie") is not None:
         done.cookies = answer.header_values("set-cookie")
-    if lease.purpose is not Purpose.PAGE:
+    if lease.purpose is not PAGE:
         done.answer = answer
     if success and answer.body:
         visit.hash = signed(xxhash.xxh3_64_intdigest(answer.body))
@@ -131,7 +131,7 @@ def conclude_answer(lease: Lease, answer: Fetched, parse: ParsePage) -> Conclude
 
 def _page_of(lease: Lease) -> int | None:
     """The page that a visit belongs to; robots.txt and sitemaps are no pages."""
-    return lease.page if lease.purpose is Purpose.PAGE else None
+    return lease.page if lease.purpose is PAGE else None
 
 
 def signed(value: int) -> int:
@@ -158,7 +158,7 @@ def _redirect(done: Concluded, lease: Lease, answer: Fetched) -> None:
         return
     url, _, fragment = target.partition("#")
     done.visit.redirect_to = url[:8192]
-    if lease.purpose is not Purpose.PAGE:
+    if lease.purpose is not PAGE:
         return  # a step of an errand, and no link of a page
     done.links.add(url, LinkKind.REDIRECT.value, fragment=fragment)
     done.visit.out_links = 1

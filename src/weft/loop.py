@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, assert_never
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -16,7 +16,7 @@ from weft.conclude import Concluded, back_off
 from weft.errors import POLICIES, STALLS_MAX, BugError, Cause
 from weft.fetch.site import AskAgain, Learnt
 from weft.frontier.settling import Settled
-from weft.records import Failure, Fetched, Lease, Purpose
+from weft.records import PAGE, Failure, Fetched, Lease, Purpose
 from weft.url import host_of, origin_of, site_of
 
 if TYPE_CHECKING:
@@ -288,7 +288,7 @@ class Crawl:
         for lease, asked in returned:
             if asked:
                 self.parts.frontier.freed(lease)
-        self.parts.frontier.give_back(lease.page for lease, _ in returned if lease.purpose is Purpose.PAGE)
+        self.parts.frontier.give_back(lease.page for lease, _ in returned if lease.purpose is PAGE)
         self.tick()
 
     # ---- conclude --------------------------------------------------------------------------------------------
@@ -308,21 +308,18 @@ class Crawl:
             self._bugs.append((parts.clock.epoch_ms(), lease.url, done.bug))
         if done.cookies and parts.jar is not None:
             parts.jar.store(lease.url, done.cookies, visit.started_ms / 1000)
-        back_off(done, self._limits, parts.frontier.site(lease.site).slow_answers)
-        self._slow_down(done)
-        match lease.purpose:
-            case Purpose.PAGE:
-                self._page(done)
-            case Purpose.ROBOTS:
-                self._robots(done)
-            case Purpose.SITEMAP:
-                self._sitemap(done)
-            case _:
-                assert_never(lease.purpose)
+        site = parts.frontier.site(lease.site)
+        back_off(done, self._limits, site.slow_answers)
+        self._slow_down(done, site)
+        if lease.purpose is PAGE:
+            self._page(done, site)
+        elif lease.purpose is Purpose.ROBOTS:
+            self._robots(done)
+        else:
+            self._sitemap(done)
         self._batch.append(done)
 
-    def _slow_down(self, done: Concluded) -> None:
-        site = self.parts.frontier.site(done.lease.site)
+    def _slow_down(self, done: Concluded, site: Site) -> None:
         if done.slow:
             site.slow_answers = min(site.slow_answers + 1, SLOW_ANSWERS_MAX)
             site.good_answers = 0
@@ -338,11 +335,11 @@ class Crawl:
         if done.rest_s:
             self.parts.frontier.schedule.rest(site, done.rest_s, self.parts.clock.seconds())
 
-    def _page(self, done: Concluded) -> None:
-        lease, visit, frontier = done.lease, done.visit, self.parts.frontier
+    def _page(self, done: Concluded, site: Site) -> None:
+        lease, visit = done.lease, done.visit
         self._batch_pages += 1
         self._batch_stored += done.stored_2xx
-        self._batch_feeds = self._batch_feeds or (bool(done.links) and not frontier.site(lease.site).has_work)
+        self._batch_feeds = self._batch_feeds or (bool(done.links) and not site.has_work)
         if visit.redirect_to is not None:
             self._own_key_redirect(done)
             if lease.depth == 0:  # a seed may lead to its real host: example.org to www.example.org
@@ -444,7 +441,7 @@ class Crawl:
         positions = parts.crew.flush()
         with parts.database.transaction():
             keeps_cookies = parts.jar is not None
-            frontier.settle(_settled(done, keeps_cookies) for done in batch if done.lease.purpose is Purpose.PAGE)
+            frontier.settle(_settled(done, keeps_cookies) for done in batch if done.lease.purpose is PAGE)
             packs = self._offer(batch)
             for done, found in entries:
                 frontier.discovery.prefetch(url for url, _ in found)
@@ -493,7 +490,7 @@ class Crawl:
         for number, done in enumerate(batch, start=1):
             if number % FED_EVERY == 0 and self._stop is None:
                 self.parts.crew.feed(self._take_ahead)
-            if done.lease.purpose is not Purpose.PAGE:
+            if done.lease.purpose is not PAGE:
                 continue
             hand = frontier.hands[done.lease.page]
             done.visit.url = frontier.discovery.name(done.lease.url)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 from weft.dates import iso_of_ms
 from weft.errors import StoreError
 from weft.human import command, counted, human_bytes, human_seconds
-from weft.records import Purpose
+from weft.records import PAGE
 from weft.safe import cell, shown
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class Progress:
         for done in visits:
             if done.visit.cause is not None and done.retry_s is None:
                 self.causes[done.visit.cause] += 1
-            if done.lease.purpose is Purpose.PAGE:
+            if done.lease.purpose is PAGE:
                 outcome = done.visit.status if done.visit.status is not None else done.visit.cause
                 self.recent.append(f"{outcome} {done.lease.url}")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import IntEnum, StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -55,6 +55,10 @@ class Purpose(IntEnum):
     PAGE = 0
     ROBOTS = 1
     SITEMAP = 2
+
+
+PAGE: Final = Purpose.PAGE
+"""The same member, found at once: Python searches for those of an enumeration, and this one is asked for all along."""
 
 
 class Link(NamedTuple):

@@ -23,7 +23,7 @@ from weft.fetch.robots import agents_of
 from weft.own import OwnParts
 from weft.parse.content import declared_type, field_that_counts, media_type
 from weft.parse.html import parse_page
-from weft.records import Failure, Fetched, Lease, Links, Parsed, Purpose
+from weft.records import PAGE, Failure, Fetched, Lease, Links, Parsed
 from weft.spec import CrawlSpec, Limits
 from weft.store.archive import Archive, FindBody, NoArchive
 from weft.store.warc import WarcWriter
@@ -88,7 +88,7 @@ class Finisher:
                 case Failure():
                     done = conclude_failure(lease, answer, self._limits)
                 case Fetched():
-                    page = lease.purpose is Purpose.PAGE
+                    page = lease.purpose is PAGE
                     done = conclude_answer(lease, answer, self._parse if page else _not_parsed)
                 case _:
                     assert_never(answer)

@@ -29,14 +29,16 @@ class Budgets:
     def is_spent(self, site: Site) -> bool:
         """Whether the site has had its pages or its time; what waits there is then set aside at the next tick."""
         reason = None
-        pages = site.pages + self.answered[site.id]
-        if self._page_limit is not None and pages + site.running + site.ahead >= self._page_limit:
-            if pages < self._page_limit:
+        if self._page_limit is not None:
+            pages = site.pages + self.answered[site.id]
+            if pages < self._page_limit <= pages + site.running + site.ahead:
                 return True  # what is under way may still fail: wait for it
-            reason = Reason.SITE_PAGES
-        used_s = (self._clock.epoch_ms() - site.first_ms) / 1000 if site.first_ms else 0.0
-        if self._time_limit_s is not None and used_s >= self._time_limit_s:
-            reason = Reason.SITE_TIME
+            if pages >= self._page_limit:
+                reason = Reason.SITE_PAGES
+        if self._time_limit_s is not None and site.first_ms:
+            used_s = (self._clock.epoch_ms() - site.first_ms) / 1000
+            if used_s >= self._time_limit_s:
+                reason = Reason.SITE_TIME
         if reason is None:
             return False
         self.cut_sites[site.id] = reason.value

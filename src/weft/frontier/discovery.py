@@ -252,11 +252,8 @@ class Discovery:
         # where all are known, and none is nearer by this page, there is nothing to take in
         if max(infos) > bound or _REDIRECT in links.kinds.values():
             new = self._take_in(hand, visit, links, nofollow, duplicate, infos, offered, prefix)
-        site_name = site_of(hand.url)
-        outside = [target for target in targets if not target.startswith(prefix)]
-        external = sum(site_of(target) != site_name for target in outside if target.startswith("http"))
         known = KnownLinks(targets, infos, offered, prefix, first_new)
-        return packed_links(links, infos, offered), Found(external, new, known)
+        return packed_links(links, infos, offered), Found(_external(targets, prefix), new, known)
 
     def _offered(self, links: Links, nofollow: bool, duplicate: bool) -> list[int]:
         """For each link 1 where it may bring its target in: by its kind, by nofollow, and by what its page is."""
@@ -285,7 +282,8 @@ class Discovery:
         find, bound = self.seen.recent.find, reach(hand.depth + 1)
         redirects = {at for at, kind in links.kinds.items() if kind == _REDIRECT}
         new: list[str] = []
-        for at in [at for at, info in enumerate(infos) if info > bound or at in redirects]:
+        news = [at for at, info in enumerate(infos) if info > bound]
+        for at in sorted(redirects.union(news)) if redirects else news:
             info = infos[at]
             if info != UNKNOWN and not offered[at]:
                 continue
@@ -540,3 +538,17 @@ def _flags(state: object, reason: object, hops: int) -> int:
     if state is not None:
         return flags | ADMITTED
     return flags if reason in _OPEN_REASONS else flags | FINAL
+
+
+def _external(targets: Sequence[str], prefix: str) -> int:
+    """How many URLs lead to another site than the one whose URLs begin like this.
+
+    Its http and its https are one site, and so is it with other credentials: only those need a closer look.
+    """
+    other = f"http{prefix[5:]}" if prefix.startswith("https") else f"https{prefix[4:]}"
+    own = (prefix, other)
+    outside = [target for target in targets if not target.startswith(own) and target.startswith("http")]
+    if "@" in prefix or any("@" in target for target in outside):
+        site = site_of(prefix)
+        return sum(site_of(target) != site for target in outside)
+    return len(outside)

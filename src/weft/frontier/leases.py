@@ -16,7 +16,7 @@ from weft.frontier.polite import Schedule, Site, Waiting
 from weft.frontier.settling import Settling
 from weft.frontier.sites import Sites
 from weft.ports import Ask, Clock, Gate, Hold, Judge, Pass, Refuse
-from weft.records import Failure, Lease, Purpose, Verdict
+from weft.records import PAGE, Failure, Lease, Purpose, Verdict
 from weft.spec import Politeness
 
 AddressOf = Callable[[str], tuple[str, ...] | Failure | None]
@@ -105,7 +105,7 @@ class Leases:
             lease = self._errand_or_page(site)
             if lease is None:
                 break
-            if lease.purpose is not Purpose.PAGE:  # robots.txt has grown old: it takes its turn like any other request
+            if lease.purpose is not PAGE:  # robots.txt has grown old: it takes its turn like any other request
                 site.errands.appendleft(lease)
                 self._schedule.place(site, self._clock.seconds())
                 break
@@ -144,7 +144,7 @@ class Leases:
         if lease is None:
             self._schedule.leave(site.ip, now)
             return None
-        if lease.purpose is not Purpose.PAGE:
+        if lease.purpose is not PAGE:
             self._errand_ips[(lease.purpose, lease.url)] = site.ip
         return lease
 
@@ -267,7 +267,7 @@ class Leases:
 
         A page that was answered well counts for --max-pages-per-site at once, before its tick.
         """
-        if lease.purpose is Purpose.PAGE and status is not None and 200 <= status < 300:
+        if lease.purpose is PAGE and status is not None and 200 <= status < 300:
             self._answered[lease.site] += 1
         if self._auto_pace:
             site = self._schedule.sites[lease.site]
@@ -290,7 +290,7 @@ class Leases:
         read_at = now - max(0.0, response_s - _READ_BY_SERVER_S)
         if site.delay_s or site.pace_s:
             site.next_at = max(site.next_at, read_at + site.gap_s)
-        if lease.purpose is Purpose.PAGE:
+        if lease.purpose is PAGE:
             ip = self._hands[lease.page].ip
         else:
             ip = self._errand_ips.pop((lease.purpose, lease.url), "")

@@ -35,10 +35,10 @@ def marks_of_fingerprints() -> tuple[int, ...]:
     Filters are stored, so this never changes. It is quick, as every crawl needs it once: random numbers took as long as
     a third of the start of a crawl.
     """
-    spread = ((low * 0x9E3779B97F4A7C15) >> 48 & 0xFFFF for low in range(_LOWEST + 1))  # Fibonacci hashing
-    return tuple(
-        1 << (x >> 12) | 1 << 16 + (x >> 8 & 15) | 1 << 32 + (x >> 4 & 15) | 1 << 48 + (x & 15) for x in spread
-    )
+    pairs = [1 << (x >> 4) | 1 << 16 + (x & 15) for x in range(256)]  # for eight bits, those of two quarters
+    lower_pairs = [pair << 32 for pair in pairs]
+    spread = [low * 0x9E3779B97F4A7C15 >> 48 & 0xFFFF for low in range(_LOWEST + 1)]  # Fibonacci hashing
+    return tuple([pairs[x >> 8] | lower_pairs[x & 255] for x in spread])
 
 
 def chunk_id(run: int, fingerprint: int) -> int:

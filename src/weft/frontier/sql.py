@@ -20,7 +20,7 @@ from weft.frontier.runs import RUN_ENTRIES
 from weft.frontier.settling import Settling
 from weft.frontier.sites import IN_RAM, Sites
 from weft.ports import Clock, Gate, Judge
-from weft.records import Lease, Purpose
+from weft.records import PAGE, Lease
 from weft.spec import CrawlSpec, Paces
 from weft.url import Normalizer, site_of
 
@@ -130,7 +130,7 @@ class SqlFrontier:
             self.freed(lease)
         else:
             self.schedule.sites[lease.site].ahead -= 1
-        if lease.purpose is Purpose.PAGE:
+        if lease.purpose is PAGE:
             self._settling.brought_back.append(lease.page)
         else:
             self.errand(site_of(lease.url), lease, first=True)

@@ -55,7 +55,9 @@ _CODE_LINK = regex(
 )
 _ESCAPE = regex(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
 
-# Plain numbers: a member of an enumeration costs its look-up and a conversion, sixty times a page.
+# A member of an enumeration costs a search and, as a number, a conversion: sixty times a page.
+_HTML: Final = Namespace.HTML
+_SVG: Final = Namespace.SVG
 _A: Final = int(LinkKind.A)
 _AREA: Final = int(LinkKind.AREA)
 _LINK: Final = int(LinkKind.LINK)
@@ -208,13 +210,14 @@ class _Page:
         )
         max_links, page, meaning = self.max_links, self.resolver.page or None, self.resolver.meanings.get
         taker = _TAKERS.get
+        has_room = self.text_left > 0
         for element in elements:
             tag = element.tag
             if tag == "a":
                 reference = element.attr("href")
                 count = len(targets)
                 if reference is None or count >= max_links:
-                    if reference is not None or element.namespace is Namespace.SVG:
+                    if reference is not None or element.namespace is _SVG:
                         self._take_unusual_a(element, reference)
                     target = None
                 elif "#" in reference:
@@ -222,17 +225,19 @@ class _Page:
                     path, _, fragment = reference.partition("#")
                     target = meaning(path) if path else page
                     if target is None or not is_plain_fragment(fragment):
-                        target, fragment = self._resolved(element, reference)
+                        target, fragment = self._resolved(element, reference, path)
                 else:
                     target, fragment = meaning(reference), ""
                     if target is None:
-                        target, fragment = self._resolved(element, reference)
+                        target, fragment = self._resolved(element, reference, reference)
                 if target is not None:
                     if count & 31 == 31:
                         self._watch_time()
-                    text = element.text if self.text_left > 0 else ""
+                        has_room = self.text_left > 0
+                    text = element.text if has_room else ""
                     if len(text) > MAX_ANCHOR:
                         text = self._shortened(text)
+                        has_room = self.text_left > 0
                     anchor = " ".join(text.split())
                     rel = element.attr("rel")
                     if rel and (words := _rel(rel)):
@@ -259,9 +264,9 @@ class _Page:
                 self._take_code(element)
         return True
 
-    def _resolved(self, element: Element, reference: str) -> tuple[str | None, str]:
+    def _resolved(self, element: Element, reference: str, path: str) -> tuple[str | None, str]:
         """Where a link of the web leads, and its fragment; what leads elsewhere is taken here."""
-        found = self.resolver.resolve(reference)
+        found = self.resolver.find(reference, path)
         if found is not None and found[0].startswith("http"):
             return found
         self._take_unusual_a(element, reference)
@@ -313,7 +318,8 @@ class _Page:
                 if kind not in _TO_PAGES:
                     return None
                 reference = reference[:MAX_OPAQUE]
-            found = self.resolver.resolve(reference)
+            resolver = self.resolver
+            found = resolver.resolve(reference) if "#" in reference else resolver.find(reference, reference)
             if found is None:
                 self.unresolved += 1
                 return None
@@ -322,8 +328,16 @@ class _Page:
                 if target.startswith("about:") or (kind not in _TO_PAGES and target.startswith(_CONTENT_ITSELF)):
                     return None
                 target, fragment = target[:MAX_OPAQUE], fragment[:MAX_OPAQUE]
-        if len(self.links.targets) < self.max_links:
-            self.links.add(target, kind, anchor, rel, fragment)
+        links = self.links
+        at = len(links.targets)
+        if at < self.max_links:  # as Links.add does it, which is a call too many for images and style sheets
+            if kind != _A:
+                links.kinds[at] = kind
+            if rel:
+                links.rels[at] = rel
+            links.targets.append(target)
+            links.anchors.append(anchor)
+            links.fragments.append(fragment)
             return target
         self.cut = True
         if kind in _TO_PAGES and (room := self._late_room()):
@@ -350,7 +364,7 @@ class _Page:
     def _take_base(self, element: Element) -> bool:
         """Whether this is the base of the document, which changes what all its links mean."""
         reference = element.attr("href")
-        if self.base_known or reference is None or element.namespace is not Namespace.HTML:
+        if self.base_known or reference is None or element.namespace is not _HTML:
             return False
         self.base_known = True
         found = Resolver(self.url, self.encoding, serialised=True).resolve(reference)
@@ -364,7 +378,7 @@ class _Page:
         return True
 
     def _take_title(self, element: Element) -> None:
-        if self.title is None and element.namespace is Namespace.HTML:
+        if self.title is None and element.namespace is _HTML:
             self.title = _collapsed(element.text, MAX_TITLE)
 
     def _take_html(self, element: Element) -> None:
@@ -393,8 +407,8 @@ class _Page:
 
     def _take_link(self, element: Element) -> None:
         reference = element.attr("href")
-        if reference and element.namespace is Namespace.HTML:
-            self._add_by_rel(reference, element.attr("rel") or "", _words(element, "title"))
+        if reference and element.namespace is _HTML:
+            self._add_by_rel(reference, element.attr("rel") or "", _words(element.attr("title")))
 
     def _add_by_rel(self, reference: str, rel: str, title: str) -> None:
         kind, words = _kind_by_rel(rel[:MAX_REL])
@@ -405,7 +419,7 @@ class _Page:
     def _take_area(self, element: Element) -> None:
         reference = element.attr("href")
         if reference is not None:
-            self._add(reference, _AREA, _words(element, "alt"), _rel(element.attr("rel") or ""))
+            self._add(reference, _AREA, _words(element.attr("alt")), _rel(element.attr("rel") or ""))
 
     def _take_form(self, element: Element) -> None:
         reference = element.attr("action")
@@ -413,7 +427,7 @@ class _Page:
             self._add(reference, _FORM)
 
     def _take_image(self, element: Element) -> None:
-        alt = _words(element, "alt")
+        alt = _words(element.attr("alt"))
         if self.unnamed is not None:
             self._name_anchor(element, alt)
         reference = element.attr("src")
@@ -439,16 +453,16 @@ class _Page:
 
     def _take_svg_image(self, element: Element) -> None:
         reference = _svg_href(element)
-        if reference and element.namespace is Namespace.SVG:
+        if reference and element.namespace is _SVG:
             self._add(reference, _IMAGE)
 
     def _take_input(self, element: Element) -> None:
         reference = element.attr("src")
         if reference and (element.attr("type") or "").lower() == "image":
-            self._add(reference, _IMAGE, _words(element, "alt"))
+            self._add(reference, _IMAGE, _words(element.attr("alt")))
 
     def _take_script(self, element: Element) -> None:
-        reference = _svg_href(element) if element.namespace is Namespace.SVG else element.attr("src")
+        reference = _svg_href(element) if element.namespace is _SVG else element.attr("src")
         if reference:
             self._add(reference, _SCRIPT)
         self._take_unseen(element)
@@ -476,7 +490,7 @@ class _Page:
             self._take_inner(document)
         reference = element.attr("src")
         if reference:
-            self._add(reference, _FRAME if element.tag == "frame" else _IFRAME, _words(element, "title"))
+            self._add(reference, _FRAME if element.tag == "frame" else _IFRAME, _words(element.attr("title")))
 
     def _take_inner(self, markup: str) -> None:
         """Takes the links of a document that an attribute holds: its base is ours, what it says is its own."""
@@ -552,7 +566,7 @@ def _unseen_size(template: Element, has_code: bool) -> int:
 
     A declarative shadow root is part of it.
     """
-    if template.namespace is not Namespace.HTML:
+    if template.namespace is not _HTML:
         return 0
     if (template.attr("shadowrootmode") or "").lower() in ("open", "closed"):
         return 0
@@ -564,9 +578,8 @@ def _svg_href(element: Element) -> str | None:
     return element.attr("xlink:href") if reference is None else reference
 
 
-def _words(element: Element, attribute: str) -> str:
+def _words(value: str | None) -> str:
     """What an attribute says, spaces collapsed."""
-    value = element.attr(attribute)
     if not value:
         return ""
     return " ".join(value.split()) if len(value) <= MAX_ANCHOR else _collapsed(value, MAX_ANCHOR)

@@ -44,9 +44,12 @@ OUR_FILE = regex(r"weft-[A-Za-z0-9_-]+-\d{14}-\d{5}\.warc(\.gz)?")
 _PREFIX = regex(r"[A-Za-z0-9_-]{1,64}")
 _CONTROL = regex(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _NOT_NAME = regex(r"[^A-Za-z0-9_.-]+")
-_LATIN_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
-_BASE32_PAIRS = [first + second for first in _LATIN_DIGITS for second in _LATIN_DIGITS]
-_BASE32_SHIFTS = range(150, -1, -10)
+_BASE32 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".ljust(256)
+# Halving by halving, the 160 bits of a digest move apart until each five of them have a byte of their own.
+_LOW_80 = (1 << 80) - 1
+_LOW_40, _LOW_20, _LOW_10, _LOW_5 = (
+    sum((1 << bits) - 1 << 16 * bits // 5 * number for number in range(80 // bits)) for bits in (40, 20, 10, 5)
+)
 _PROTOCOLS = {"2": "h2", "3": "h3", "1.0": "http/1.0"}
 
 
@@ -72,8 +75,13 @@ def payload_digest(wire: bytes, more: bytes = b"") -> str:
     found = hashlib.sha1(wire, usedforsecurity=False)
     if more:
         found.update(more)
-    number = int.from_bytes(found.digest())
-    return "sha1:" + "".join([_BASE32_PAIRS[number >> shift & 1023] for shift in _BASE32_SHIFTS])
+    bits = int.from_bytes(found.digest())
+    bits = bits >> 80 << 128 | bits & _LOW_80
+    bits = (bits >> 40 & _LOW_40) << 64 | bits & _LOW_40
+    bits = (bits >> 20 & _LOW_20) << 32 | bits & _LOW_20
+    bits = (bits >> 10 & _LOW_10) << 16 | bits & _LOW_10
+    bits = (bits >> 5 & _LOW_5) << 8 | bits & _LOW_5
+    return "sha1:" + bits.to_bytes(32).translate(_BASE32).decode()
 
 
 def record_ids(source: random.Random) -> Callable[[], str]:
@@ -240,7 +248,7 @@ class WarcWriter:
             f"WARC-Block-Digest: {payload_digest(block, more)}\r\nContent-Type: {content_type}\r\n"
             f"Content-Length: {len(block) + len(more)}\r\n\r\n"
         )
-        record = b"%b%b%b\r\n\r\n" % (head.encode("utf-8", "replace"), block, more)
+        record = b"".join((head.encode("utf-8", "replace"), block, more, b"\r\n\r\n"))
         if not self._compress:
             return record
         return igzip_lib.compress(record, LEVEL if len(record) > SMALL_B else SMALL_LEVEL, igzip_lib.COMP_GZIP)

@@ -54,7 +54,7 @@ class Resolver:
     ``serialised`` says that the base comes out of this module, so that it is parsed only when something is new.
     """
 
-    __slots__ = ("_base", "_encoding", "meanings", "page")
+    __slots__ = ("_base", "_directory", "_encoding", "meanings", "page")
 
     def __init__(self, base: str, encoding: str = "utf-8", *, serialised: bool = False) -> None:
         self._encoding = "" if is_utf8(encoding) else encoding.lower()
@@ -64,8 +64,9 @@ class Resolver:
         else:
             self._base = _parsed(base)
             self.page = "" if self._base is None else str(self._base).partition("#")[0]
+        self._directory = _shared.of(_directory(self.page), self._encoding)
         # what references mean in this directory, as far as it is known: to be read by who cannot afford the call
-        self.meanings = _shared.of(_directory(self.page), self._encoding)
+        self.meanings = self._directory.meanings
 
     def resolve(self, ref: str) -> Target | None:
         """The URL a reference leads to and its fragment (without ``#``, "" where there is none), or None."""
@@ -77,29 +78,50 @@ class Resolver:
             known = self.meanings.get(head)
             if known is not None:
                 return known, fragment
-        return self._find(ref, head)
+        return self.find(ref, head)
 
-    def _find(self, ref: str, head: str) -> Target | None:
-        """The meaning of a reference, remembered if every page of the directory would find the same."""
-        base = self._base
+    def find(self, ref: str, head: str) -> Target | None:
+        """What a reference means that is not among the meanings; ``head`` is what stands before its ``#``.
+
+        It is remembered if every page of the directory would find the same.
+        """
+        if not self.page:
+            return None
+        is_common = _means_same_in_directory(head, self.page)
+        base = self._directory.base if is_common else self._base
         if base is None:
-            base = self._base = _parsed(self.page) if self.page else None
+            base = self._base = self._base or _parsed(self.page)
             if base is None:
                 return None
-        href = _href(base, _with_query_in(self._encoding, ref, base.scheme) if self._encoding else ref)
-        if href is None:
-            return None
+            if is_common:
+                self._directory.base = base
+        try:
+            href = str(base.join(_with_query_in(self._encoding, ref, base.scheme) if self._encoding else ref))
+            is_odd = "^" in href or " " in href
+        except (UnicodeEncodeError, URLError):
+            is_odd = True
+        if is_odd:
+            found = _href(base, _with_query_in(self._encoding, ref, base.scheme) if self._encoding else ref)
+            if found is None:
+                return None
+            href = found
         url, _, fragment = href.partition("#")
-        if (
-            url.startswith(_WEB)
-            and len(url) <= _SharedMeanings.MAX_LENGTH
-            and _means_same_in_directory(head, self.page)
-        ):
+        if is_common and len(url) <= _SharedMeanings.MAX_LENGTH and url.startswith(_WEB):
             _shared.add(self.meanings, head, url)
         return url, fragment
 
 
 _Meanings = dict[str, str]  # references without their fragment, of the web only, to URLs
+
+
+class _Directory:
+    """What is known of a directory: a base that resolves what means the same on all its pages, and such meanings."""
+
+    __slots__ = ("base", "meanings")
+
+    def __init__(self) -> None:
+        self.base: URL | None = None
+        self.meanings: _Meanings = {}
 
 
 class _SharedMeanings:
@@ -110,26 +132,26 @@ class _SharedMeanings:
     MAX_ENTRIES = 32_768
 
     def __init__(self) -> None:
-        self._directories: dict[str, _Meanings] = {}
+        self._directories: dict[str, _Directory] = {}
         self._entries = 0
 
-    def of(self, directory: str, encoding: str) -> _Meanings:
+    def of(self, directory: str, encoding: str) -> _Directory:
         """The directory's meanings, shared; fresh ones, shared with nobody, where there is no directory."""
         if not directory or len(directory) > self.MAX_LENGTH:
-            return {}
+            return _Directory()
         name = f"{encoding} {directory}" if encoding else directory
         found = self._directories.get(name)
         if found is None:
             if len(self._directories) >= self.MAX_DIRECTORIES:
                 oldest = next(iter(self._directories))
-                self._entries -= len(self._directories.pop(oldest))
-            found = self._directories[name] = {}
+                self._entries -= len(self._directories.pop(oldest).meanings)
+            found = self._directories[name] = _Directory()
         return found
 
     def add(self, meanings: _Meanings, ref: str, target: str) -> None:
         if self._entries >= self.MAX_ENTRIES:
             for directory in self._directories.values():
-                directory.clear()
+                directory.meanings.clear()
             meanings.clear()
             self._entries = 0
         meanings[ref] = target

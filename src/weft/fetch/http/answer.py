@@ -50,24 +50,21 @@ def parse_head(lines: Sequence[bytes]) -> Head | None:
     status = _status_of(raw[: raw.find(b"\r\n")])
     if status < 200:
         return None
-    if b"\n " in raw or b"\n\t" in raw:
+    if raw.count(b"\n ") or raw.count(b"\n\t"):  # `in` words an error before it looks for bytes in bytes
         rest = _unfolded(rest)
-    headers = tuple(filter(None, map(_header_of, rest)))
+    of_line = _short_header_of if len(max(rest, key=len, default="")) <= MAX_SHORT_LINE else _header_parts
+    headers = tuple(filter(None, map(of_line, rest)))
     return Head(raw, status, status_line.split(None, 1)[0][5:], headers)
-
-
-def _header_of(line: str) -> tuple[str, str] | None:
-    """Name in lower case and value of a header line; None where it is none."""
-    return _short_header_of(line) if len(line) <= MAX_SHORT_LINE else _header_parts(line)
 
 
 @lru_cache(maxsize=1_024)
 def _short_header_of(line: str) -> tuple[str, str] | None:
-    """The same, kept: most header lines of a server come with every answer."""
+    """The parts of a line, kept: most header lines of a server come with every answer."""
     return _header_parts(line)
 
 
 def _header_parts(line: str) -> tuple[str, str] | None:
+    """Name in lower case and value of a header line; None where it is none."""
     name, colon, value = line.partition(":")
     return (name.strip(_BLANKS).lower(), value.strip(_BLANKS)) if colon else None
 

@@ -49,20 +49,16 @@ class Outcomes:
 
     def _fetched(self, transfer: Transfer, head: Head, wire: bytes, note: str) -> Fetched:
         body, truncated = wire, transfer.cut
-        encodings: list[str] = []
-        cookies: list[str] = []
-        for name, value in head.headers:
-            if name == "content-encoding":
-                encodings.append(value)
-            elif name == "set-cookie":
-                cookies.append(value)
-        if encodings and wire:
+        names = dict(head.headers)
+        if wire and "content-encoding" in names:
+            encodings = [value for name, value in head.headers if name == "content-encoding"]
             body, cut, problem = decode_body(wire, encodings, transfer.max_size_b)
             truncated = truncated or cut
             note = "; ".join(filter(None, (note, problem)))
         if head.version == "2":
             self._multiplexed.add(transfer.curl.getinfo(pycurl.ACTIVESOCKET))
-        if cookies and self._jar is not None:
+        if self._jar is not None and "set-cookie" in names:
+            cookies = [value for name, value in head.headers if name == "set-cookie"]
             self._jar.store(transfer.lease.url, cookies, self._epoch_ms() / 1000)
         if self._spend is not None:
             self._spend(len(head.raw))
