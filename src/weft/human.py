@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+_PLAIN = str.maketrans(dict.fromkeys("@%+=:,./-_", "0"))
+"""What no shell takes for its own, beside letters and digits."""
+
 
 def counted(number: int, thing: str) -> str:
     """A number with what is counted: ``1 page``, ``2,000 pages``, ``0 directories``."""
@@ -12,9 +15,15 @@ def counted(number: int, thing: str) -> str:
 
 def command(*words: object) -> str:
     """A command of weft to be copied into a shell: ``weft resume 'my crawl'``."""
-    from shlex import quote
+    return " ".join(["weft", *(_quoted(str(word)) for word in words)])
 
-    return " ".join(["weft", *(quote(str(word)) for word in words)])
+
+def _quoted(word: str) -> str:
+    if word and word.isascii() and word.translate(_PLAIN).isalnum():
+        return word
+    from shlex import quote  # loaded for odd words only: nearly every run tells a command at its end
+
+    return quote(word)
 
 
 def human_seconds(seconds: float) -> str:
