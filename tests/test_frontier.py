@@ -18,8 +18,8 @@ from weft.frontier.memory import MemoryFrontier
 from weft.frontier.polite import AGAIN, END, Schedule, Site, Waiting
 from weft.frontier.settling import Settled
 from weft.frontier.sql import SqlFrontier
-from weft.ports import Clock, Parent, Pass
-from weft.records import ADMITTED, Lease, Link, LinkKind, Links, State, Verdict, Visit
+from weft.ports import Clock, Gate, Parent, Pass
+from weft.records import ADMITTED, Lease, Link, LinkKind, Links, Purpose, State, Verdict, Visit
 from weft.spec import CrawlSpec, Paces, Politeness, Scope
 from weft.store.schema import MIGRATIONS
 from weft.store.sql import SqlStore
@@ -77,7 +77,7 @@ def loopback(_host: str) -> tuple[str, ...]:
 
 def make_sql(
     database: Database, time: FakeTime, order: str, per_host: int, cache: int, sites: int = 1000, run: int = 1000,
-    address_of: AddressOf = loopback,
+    address_of: AddressOf = loopback, gate: Gate | None = None,
 ) -> SqlFrontier:  # fmt: skip
     spec = CrawlSpec(
         scope=Scope(follow=("a", "redirect"), max_depth=MAX_DEPTH),
@@ -85,7 +85,7 @@ def make_sql(
     )
     schedule = Schedule(lambda ip: (0, 0.0), by_turns=order == "dfs")
     return SqlFrontier(
-        database.connection, spec, PlainJudge(), OpenGate(), schedule, Normalizer(DEFAULT_RULES),
+        database.connection, spec, PlainJudge(), gate or OpenGate(), schedule, Normalizer(DEFAULT_RULES),
         Clock(now=time, mono=time), address_of, paces=Paces(spec), hash_seed=7, cache_entries=cache,
         sites_in_ram=sites, run_entries=run,
     )  # fmt: skip
@@ -284,3 +284,38 @@ def test_links_to_other_sites_are_told_by_their_site(home: str) -> None:
     same = ["http://a.test/x", "https://a.test/", "http://me:pass@a.test/y", "https://you@a.test/"]
     other = ["http://a.test:8080/", "http://sub.a.test/", "https://b.test/@a.test/", "http://a.test@b.test/"]
     assert _external([*same, *other, "mailto:me@a.test", "data:,x"], home) == len(other)
+
+
+class SlowOrigin:
+    """robots.txt of http asks for ten seconds, that of https for nothing: one site, two origins."""
+
+    def check(self, url: str, site_id: int) -> Pass:
+        return Pass(10.0 if url.startswith("http:") else 0.0)
+
+
+def test_a_sitemap_is_followed_by_the_delay_of_its_own_origin(tmp_path: Path) -> None:
+    """Promise 2: whichever page of the site was asked before."""
+    now = FakeTime()
+    database = open_writer(tmp_path / "crawl.db", MIGRATIONS)
+    frontier = make_sql(database, now, "bfs", 1, 1000, gate=SlowOrigin())
+    with database.transaction():
+        for url in ("https://a.test/", "http://a.test/"):
+            frontier.discovery.seed(url, "test")
+        frontier.flush()
+    frontier.committed()
+    (page,) = frontier.take(1)
+    assert page.url == "https://a.test/"
+    frontier.started(page)
+    frontier.freed(page)
+    sitemap = Lease(page=1, url="http://a.test/s.xml", site=page.site, purpose=Purpose.SITEMAP)
+    frontier.schedule.sites[page.site].owes_page = False
+    frontier.errand("a.test", sitemap)
+    now.now += DELAY_S
+    assert frontier.take(1) == [sitemap]
+    frontier.started(sitemap)
+    frontier.freed(sitemap)
+    now.now += 9.9
+    assert frontier.take(1) == []
+    now.now += 0.1
+    assert [lease.url for lease in frontier.take(1)] == ["http://a.test/"]
+    database.close()

@@ -18,7 +18,8 @@ from hostile_b import ALL_TEST_HOSTS, requests_of
 from until import wait_until
 from web import Request, Response, Site, html_page
 
-from weft.conclude import retry_after_s
+from weft.conclude import conclude_answer, retry_after_s
+from weft.records import Fetched, Lease, Parsed
 
 HALF_S = 0.5
 EARLY_S = 0.02  # a gap between the crawler's clock and the server's
@@ -248,6 +249,14 @@ def test_what_retry_after_asks_for(value: str | None, seconds: float | None, mon
     finally:
         monkeypatch.undo()
         time.tzset()
+
+
+def test_the_longest_of_several_retry_after_counts() -> None:
+    """Promise 4: a proxy and the site behind it may both have a word."""
+    headers = tuple(("retry-after", text) for text in ("1", "soon", "Tue, 14 Nov 2023 22:13:27 GMT", "3"))
+    answer = Fetched(429, b"", headers, b"", b"", False, NOW_S * 1_000, 1, "127.0.0.1", "1.1")
+    done = conclude_answer(Lease(page=1, url="http://a.test/", site=1), answer, lambda *_: Parsed(""))
+    assert done.asked_s == 7.0
 
 
 @pytest.mark.parametrize("host", ["silent.test", "silent503.test"])

@@ -400,3 +400,18 @@ def test_choice(site: Site, tmp_path: Path, choice: str, asked: set[str]) -> Non
     crawled = crawl(tmp_path, [site.at("/")], "--delay", "0", "--sitemaps", choice)
     assert crawled.code == 0
     assert set(site.paths()) == asked
+
+
+def test_a_list_needs_no_sitemaps(site: Site, weft: Weft) -> None:
+    """Issue 3, 2: --max-depth 0 fetches just a list; a resume that goes deeper reads the sitemaps then."""
+    site.robots(f"Sitemap: {site.at('/map.xml')}\n")
+    site.file("/map.xml", urlset(site.at("/leaf")), XML)
+    site.page("/", ["/linked"])
+    site.page("/linked")
+    site.page("/leaf")
+    assert weft("crawl", site.url, "-o", "out", "--delay", "0", "--max-depth", "0").code == 0
+    assert weft("resume", "out").code == 0
+    assert site.paths() == ["/robots.txt", "/"]
+    assert weft("resume", "out", "--max-depth", "1").code == 0
+    assert set(site.paths()[2:]) == {"/map.xml", "/linked", "/leaf"} and len(site.paths()) == 5
+    assert weft("check", "out").code == 0

@@ -243,6 +243,21 @@ def test_a_failure_that_may_pass_is_asked_again_before_the_first_retry(names: Na
     run(work, at(names), timeout_s=1.0, seconds=now)
 
 
+def test_a_slow_name_is_found_among_quick_ones(names: NameServer) -> None:
+    """Issue 4, 4: slow name servers cost their own hosts time, and not the hosts themselves."""
+    names.add("*.test", "1.1.1.1")
+    names.wait("*.test", 0.01)
+    names.add("slow.test", "1.1.1.1")
+    names.wait("slow.test", 1.1)
+
+    async def work(resolver: Resolver) -> None:
+        for number in range(8):
+            await resolver.resolve(f"h{number}.test")
+        assert await resolver.resolve("slow.test") == ("1.1.1.1",)
+
+    run(work, at(names))
+
+
 def test_aliases_are_followed(names: NameServer) -> None:
     names.alias("www.test", "real.test")
     names.add("real.test", "1.1.1.1")

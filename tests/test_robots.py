@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 
 import pytest
@@ -179,6 +180,14 @@ class TestLines:
         robots = Robots.parse(body)
         assert not robots.rules_for("weft").check("/caf%C3%A9").allowed
         assert robots.sitemaps == ("http://a.example/s.xml",)
+
+    def test_packed_without_a_word(self) -> None:
+        """Promise 3: what a server forgot to name is no leave to ask everything."""
+        body = gzip.compress(b"User-agent: *\nDisallow: /a\n" + b"#" * (3 * MAX_BODY_B))
+        robots = Robots.parse(body)
+        assert not robots.rules_for("weft").check("/a").allowed
+        assert [line.kind for line in robots.explain_lines("weft")][:2] == [LineKind.GROUP, LineKind.DISALLOW]
+        assert Robots.parse(b"\x1f\x8bUser-agent: *\nDisallow: /a\n").rules_for("weft").check("/b").allowed
 
     @pytest.mark.parametrize(
         "key", ["disallow", "DISALLOW", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"]

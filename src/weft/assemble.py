@@ -228,13 +228,22 @@ async def open_crawl(
                 parts.normalizer.know(_addresses(parts.resolver, hosts))
         run_id = _begin(parts, seed_list, seeded, fatal, limits_changed)
         parts.crew = await stack.enter_async_context(_crew(parts, run_id, nursery))
-        for lease in parts.sitemaps.waiting():
-            parts.frontier.errand(site_of(lease.url), lease)
+        _go_on_with_sitemaps(parts)
         for routine in parts.own.all("routine"):
             from weft.observe import Routine
 
             observers = [*observers, Routine(routine)]
         yield Crawl(parts, observers)
+
+
+def _go_on_with_sitemaps(parts: Parts) -> None:
+    if parts.spec.scope.max_depth == 0 and not parts.judge.paces.has_depths:
+        return  # --max-depth 0 of a list of many hosts has as many sitemaps put off
+    for lease in parts.sitemaps.waiting():
+        if parts.judge.admits_from_sitemap(lease.url):
+            parts.frontier.errand(site_of(lease.url), lease)
+        else:
+            parts.sitemaps.put_off(lease)
 
 
 def _processes(spec: CrawlSpec) -> int:

@@ -125,7 +125,8 @@ def conclude_answer(lease: Lease, answer: Fetched, parse: ParsePage) -> Conclude
     done.stored_2xx = success
     if status in PASSING_STATUSES:
         done.slow = status in SLOW_DOWN
-        done.asked_s = retry_after_s(header("retry-after"), answer.started_ms, header("date"))
+        asked = [retry_after_s(text, answer.started_ms, header("date")) for text in answer.header_values("retry-after")]
+        done.asked_s = max(filter(None, asked), default=None)  # a site that says it twice means the longest
     return done
 
 

@@ -401,8 +401,12 @@ class Crawl:
         if site_id is None or (site_id != asking_site and not parts.judge.covers(url)):
             return
         lease = parts.sitemaps.add(url, site_id, parent)
-        if lease is not None:
+        if lease is None:
+            return
+        if parts.judge.admits_from_sitemap(url):
             parts.frontier.errand(site_of(url), lease)
+        else:
+            parts.sitemaps.put_off(lease)
 
     def _sitemap(self, done: Concluded) -> None:
         parts, lease, answer = self.parts, done.lease, _answer_of(done)

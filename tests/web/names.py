@@ -21,7 +21,7 @@ class NameServer:
 
     ``names.add("a.test", "127.0.0.1")``; ``names.rotate("rebind.test", ["127.0.0.1"], ["10.0.0.1"])`` answers anew each
     time (the last one stays); ``names.fail("x.test", kind)`` with nxdomain, servfail, refused, silent, garbage or
-    empty. A name may begin with ``*.``.
+    empty; ``names.wait("x.test", 1.5)`` answers so many seconds late. A name may begin with ``*.``.
     """
 
     def __init__(self, address: str = "127.0.0.1") -> None:
@@ -32,6 +32,8 @@ class NameServer:
         self._failures: dict[str, str] = {}
         self._aliases: dict[str, str] = {}
         self._ttl: dict[str, int] = {}
+        self._late_s: dict[str, float] = {}
+        self._late: list[threading.Timer] = []
         self._asked: Counter[tuple[str, int]] = Counter()
         self._socket: socket.socket | None = None
         self._thread: threading.Thread | None = None
@@ -50,6 +52,9 @@ class NameServer:
     def fail(self, name: str, kind: str) -> None:
         self._failures[name] = kind
 
+    def wait(self, name: str, late_s: float) -> None:
+        self._late_s[name] = late_s
+
     def start(self) -> Self:
         if self._thread is None:
             self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -65,6 +70,10 @@ class NameServer:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as knock:
             knock.sendto(b"", (self.address, self.port))
         self._thread.join(10)
+        for late in self._late:
+            late.cancel()
+            late.join(10)
+        self._late.clear()
         self._socket.close()
         self._thread = self._socket = None
 
@@ -85,7 +94,11 @@ class NameServer:
             if not query:
                 return
             answer = self._answer(query)
-            if answer is not None:
+            late_s = self._late_s.get(self._known(self.queries[-1][0])) if self.queries else None
+            if answer is not None and late_s is not None:
+                self._late.append(threading.Timer(late_s, sock.sendto, (answer, client)))
+                self._late[-1].start()
+            elif answer is not None:
                 sock.sendto(answer, client)
 
     def _known(self, name: str) -> str:

@@ -50,6 +50,10 @@ class SitemapQueue:
         self._new.append((number, site, url, level))
         return Lease(page=number, url=url, site=site, purpose=Purpose.SITEMAP)
 
+    def put_off(self, lease: Lease) -> None:
+        """Leaves a sitemap that is new to a later run."""
+        self._levels.pop(lease.page, None)
+
     def _known_of(self, site: int) -> set[str]:
         """The files of a site, read once a tick: there are few of them, and an index may name each a thousand times."""
         known = self._known.get(site)

@@ -164,7 +164,8 @@ class Leases:
             if site.robots_pending:
                 return None
             match self._gate.check(site.errands[0].url, site.id):
-                case Pass():
+                case Pass(delay_s=delay_s):
+                    site.delay_s = self._sites.delay_s(site.name, delay_s)
                     site.owes_page = True
                     return site.errands.popleft()
                 case Ask(lease=lease):

@@ -210,6 +210,10 @@ class Admission:
 
     # ---- links -----------------------------------------------------------------------------------------------
 
+    def admits_from_sitemap(self, url: str) -> bool:
+        """Whether the sitemap at ``url`` can bring pages in: what it names is at depth 1."""
+        return self.paces.max_depth(site_of(url)) != 0
+
     def judge_link(self, kind: int, rel: str, nofollow: bool, depth: int, hops: int, target: str) -> Verdict:
         """For one link, ``nofollow`` being its page's word: KIND_NOT_FOLLOWED, NOFOLLOW, TOO_DEEP, TOO_MANY_REDIRECTS.
 

@@ -22,6 +22,8 @@ NOT_FOUND_TTL_S = 300.0
 FAILED_TTL_S = 1.0  # long enough to meet a burst with one query, short enough for the first retry to ask again
 SECOND_FAMILY_WAIT_S = 0.5  # how long a name with addresses of one family waits for the other
 MAX_ADDRESSES = 16
+TRIES = 3
+PATIENT_TRIES = 6  # each waits twice as long as the one before; the deadline of the question ends them
 
 
 def parse_nameserver(text: str) -> str:
@@ -54,6 +56,9 @@ class Question:
     def begin(self, timeout_s: float) -> None:
         self._deadline = asyncio.get_running_loop().call_later(timeout_s, self._late, "no answer in time")
 
+    def wants(self, family: int) -> bool:
+        return not self._over and family in self._open
+
     def cancel(self) -> None:
         self._over = True
         if self._deadline is not None:
@@ -61,7 +66,7 @@ class Question:
 
     def answer(self, family: int, addresses: list[str], ttl_s: float, trouble: str) -> None:
         """Take what DNS says for one family; ``trouble`` is empty where the name just has no such address."""
-        if self._over or family not in self._open:
+        if not self.wants(family):
             return
         self._open.discard(family)
         self._found[family] = addresses
@@ -95,36 +100,59 @@ class Question:
 
 
 class Dns:
-    """c-ares on the running event loop, without its own thread."""
+    """c-ares on the running event loop, without its own thread.
 
-    def __init__(self, nameservers: Sequence[str], timeout_s: float) -> None:
+    c-ares waits for a name about as long as the names before it took, 0.25 s where those were quick, and takes no
+    answer to an earlier try: among quick names a slow one would never be found. So names that it gave up are asked by
+    another one, which knows nothing of the quick ones and tries longer.
+    """
+
+    def __init__(self, nameservers: Sequence[str], timeout_s: float, tries: int = TRIES) -> None:
         import pycares
 
         self._cares = pycares
         self._loop = asyncio.get_running_loop()
+        self._nameservers = nameservers
         self._timeout_s = timeout_s
+        self._is_patient = tries > TRIES
+        self._patient: Dns | None = None
         self._sockets: dict[int, tuple[bool, bool]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._closed = False
-        per_try_s = max(0.25, min(2.0, timeout_s / 4))
+        per_try_s = timeout_s / 2 if self._is_patient else max(0.25, min(2.0, timeout_s / 4))
         self._channel = pycares.Channel(
-            timeout=per_try_s, tries=3, servers=nameservers or None, sock_state_cb=self._socket_changed
+            timeout=per_try_s, tries=tries, servers=nameservers or None, sock_state_cb=self._socket_changed
         )
 
     def ask(self, question: Question) -> None:
         question.begin(self._timeout_s)
+        for family in (4, 6):
+            self._ask(question, family)
+
+    def _ask(self, question: Question, family: int) -> None:
+        if self._closed or not question.wants(family):
+            return
         # A name without a dot may be one of the local domain's.
         ask = self._channel.query if "." in question.name else self._channel.search
-        for family, record in ((4, self._cares.QUERY_TYPE_A), (6, self._cares.QUERY_TYPE_AAAA)):
-            try:
-                ask(question.name, record, callback=_Taker(question, family))
-            except (self._cares.AresError, ValueError) as error:  # a name that cannot be asked
-                question.answer(family, [], 0.0, "" if _is_bad_name(error) else str(error))
+        record = self._cares.QUERY_TYPE_A if family == 4 else self._cares.QUERY_TYPE_AAAA
+        try:
+            ask(question.name, record, callback=_Taker(question, family, None if self._is_patient else self._timed_out))
+        except (self._cares.AresError, ValueError) as error:  # a name that cannot be asked
+            question.answer(family, [], 0.0, "" if _is_bad_name(error) else str(error))
         self._arm()
+
+    def _timed_out(self, question: Question, family: int) -> None:
+        if self._closed:
+            return
+        if self._patient is None:
+            self._patient = Dns(self._nameservers, self._timeout_s, PATIENT_TRIES)
+        self._loop.call_soon(self._patient._ask, question, family)  # never from inside c-ares
 
     def close(self) -> None:
         """Cancel what is asked and leave the loop. c-ares closes its sockets from a thread of its own."""
         self._closed = True
+        if self._patient is not None:
+            self._patient.close()
         for fd in list(self._sockets):
             self._loop.remove_reader(fd)
             self._loop.remove_writer(fd)
@@ -175,14 +203,18 @@ class Dns:
 
 
 class _Taker:
-    """Takes one record type's answer from c-ares."""
+    """Takes one record type's answer from c-ares; ``timed_out`` takes the question where none came."""
 
-    def __init__(self, question: Question, family: int) -> None:
+    def __init__(self, question: Question, family: int, timed_out: Callable[[Question, int], None] | None) -> None:
         self._question = question
         self._family = family
+        self._timed_out = timed_out
 
     def __call__(self, result: pycares.DNSResult | None, errno: int | None) -> None:
         if result is None:
+            if self._timed_out is not None and _is_timeout(errno or 0):
+                self._timed_out(self._question, self._family)
+                return
             self._question.answer(self._family, [], 0.0, _trouble(errno or 0))
             return
         wanted = 1 if self._family == 4 else 28  # A, AAAA (RFC 1035, RFC 3596)
@@ -198,6 +230,12 @@ def _trouble(errno: int) -> str:
     if errno in (codes.ARES_ENOTFOUND, codes.ARES_ENODATA, codes.ARES_EBADNAME, codes.ARES_ENONAME):
         return ""
     return str(codes.strerror(errno))
+
+
+def _is_timeout(errno: int) -> bool:
+    from pycares import errno as codes
+
+    return bool(errno == codes.ARES_ETIMEOUT)
 
 
 def _is_bad_name(error: Exception) -> bool:
