@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urldefrag, urljoin, urlsplit
 
-from process import ROOT, Cost, command_of, cost_of, environment, teller, use_source_tree
+from process import ROOT, Cost, command_of, cost_of, environment, need_nginx, teller, use_source_tree
 
 use_source_tree()
 
@@ -376,11 +376,8 @@ def compared(args: argparse.Namespace, say: Callable[[str], None]) -> dict[str, 
 def _documentation(args: argparse.Namespace) -> dict[str, nginx.Documentation]:
     if args.folder:
         return {"a folder": nginx.Documentation(str(args.folder), "/")}
-    packages = {name: nginx.DOCUMENTATION[name] for name in args.packages if name in nginx.DOCUMENTATION}
-    lacking = [name for name in args.packages if name not in packages or not Path(packages[name].folder).is_dir()]
-    if lacking:
-        sys.exit(f"not installed: apt-get install {' '.join(lacking)}")
-    return packages
+    need_nginx(args.packages)
+    return {name: nginx.DOCUMENTATION[name] for name in args.packages}
 
 
 def arguments(given: Sequence[str] | None) -> argparse.Namespace:
@@ -397,8 +394,7 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
 
 def main(given: Sequence[str] | None = None) -> int:
     args = arguments(given)
-    if nginx.program() is None:
-        sys.exit("nginx is not installed: apt-get install nginx")
+    need_nginx()
     found = compared(args, teller(args.json))
     if args.json:
         print(json.dumps(found))

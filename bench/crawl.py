@@ -17,7 +17,6 @@ import contextlib
 import json
 import re
 import shutil
-import sqlite3
 import statistics
 import subprocess
 import sys
@@ -27,7 +26,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from process import ROOT, Cost, command_of, cost_of, environment, teller, use_source_tree
+from process import ROOT, Cost, command_of, cost_of, environment, need_nginx, reading, teller, use_source_tree
 
 use_source_tree()
 
@@ -52,14 +51,7 @@ def debian_web(packages: Sequence[str], gzip: bool) -> Iterator[Web]:
     """The pages of Debian packages, each on a server of its own, as plain static files."""
     import nginx
 
-    if nginx.program() is None:
-        sys.exit("nginx is not installed: apt-get install nginx, or use --invented 5000")
-    unknown = [name for name in packages if name not in nginx.DOCUMENTATION]
-    if unknown:
-        sys.exit(f"unknown package {unknown[0]}; known are: {', '.join(nginx.DOCUMENTATION)}")
-    missing = [name for name in packages if not Path(nginx.DOCUMENTATION[name].folder).is_dir()]
-    if missing:
-        sys.exit(f"not installed: apt-get install {' '.join(missing)}")
+    need_nginx(packages, otherwise=", or use --invented 5000")
     with contextlib.ExitStack() as running:
         seeds = []
         for name in packages:
@@ -130,7 +122,7 @@ class Bench:
         shutil.rmtree(folder, ignore_errors=True)
         cost = self._checked(cost_of(self.words(folder), self._log, self._env))
         pages = self._note_urls(folder)
-        with _reading(folder) as database:
+        with reading(folder) as database:
             links = database.execute("SELECT value FROM counter WHERE name = 'links'").fetchone()[0]
             requests = database.execute("SELECT count(*) FROM visit").fetchone()[0]
         disk_b = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
@@ -138,7 +130,7 @@ class Bench:
 
     def _note_urls(self, folder: Path) -> int:
         """Leaves what weft has asked for to the floor; how many of those are pages."""
-        with _reading(folder) as database:
+        with reading(folder) as database:
             urls = [row[0] for row in database.execute(_ASKED)]
             self._urls.write_text("\n".join(urls), encoding="utf-8")
             return int(database.execute(_PAGES).fetchone()[0])
@@ -212,10 +204,6 @@ SELECT u.text FROM visit v JOIN url u ON u.id = v.url WHERE v.purpose = 0 AND v.
 """
 
 
-def _reading(folder: Path) -> contextlib.closing[sqlite3.Connection]:
-    return contextlib.closing(sqlite3.connect(f"{(folder / 'crawl.db').as_uri()}?mode=ro", uri=True))
-
-
 # --- where the time goes
 
 STAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -223,7 +211,7 @@ STAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("curl", ("libcurl", "pycurl", "weft/fetch/")),
     (
         "warc",
-        ("isal", "igzip", "weft/store/warc.py", "weft/store/archive.py", "weft/store/cdxj.py", "hashlib", "libcrypto"),
+        ("isal", "igzip", "weft/store/warc", "weft/store/archive.py", "weft/store/cdxj.py", "hashlib", "libcrypto"),
     ),
     ("parse", ("turbohtml", "weft/parse/")),
     ("url", ("weft/url/", "can_ada", "url_py", "idna")),

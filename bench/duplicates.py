@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 import xxhash
 from numpy.typing import NDArray
-from process import command_of, cost_of, environment, use_source_tree
+from process import command_of, cost_of, environment, need_nginx, use_source_tree
 
 use_source_tree()
 
@@ -89,8 +89,7 @@ def served(folder: Path) -> Iterator[str]:
     """The address of an nginx that serves a folder."""
     import nginx
 
-    if nginx.program() is None:
-        sys.exit("nginx is not installed: apt-get install nginx")
+    need_nginx()
     with nginx.Nginx(folder, gzip=False) as server:
         yield server.at("/").removesuffix("/")
 
@@ -116,9 +115,11 @@ def weft_pairs(words: list[str], folder: Path, threshold: float, log: Path) -> t
     cost = cost_of([*words, *asked], log)
     if cost.exit_code:
         sys.exit(f"weft duplicates failed: {log.read_text()[-500:]}")
-    rows = [json.loads(line) for line in target.read_text().splitlines()]
-    pairs = {tuple(sorted((_path(row["page"]), _path(row["duplicate_of"])))): row["similarity"] for row in rows}
-    return pairs, cost.cpu_s  # type: ignore[return-value]
+    pairs: dict[Pair, float] = {}
+    for row in map(json.loads, target.read_text().splitlines()):
+        one, other = sorted((_path(row["page"]), _path(row["duplicate_of"])))
+        pairs[one, other] = row["similarity"]
+    return pairs, cost.cpu_s
 
 
 def _path(url: str) -> str:

@@ -15,7 +15,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from process import use_source_tree
+from process import reading, use_source_tree
 
 use_source_tree()
 
@@ -123,12 +123,12 @@ WHERE (v.purpose = 0 AND p.state IN ('C', 'E')) OR (v.purpose = 1 AND v.status <
 def archive_faults(folder: Path) -> list[str]:
     """What is wrong with the WARC files and their index: each visit has its record, each record its visit."""
     from weft.errors import FolderError
-    from weft.store.warc import read_record
+    from weft.store.warc_reader import read_record
 
     faults: list[str] = []
     places: dict[str, set[int]] = {}
     answers = 0
-    with contextlib.closing(sqlite3.connect(f"{(folder / 'crawl.db').as_uri()}?mode=ro", uri=True)) as database:
+    with reading(folder) as database:
         for (check,) in database.execute("PRAGMA integrity_check").fetchall():
             if check != "ok":
                 faults.append(f"crawl.db: {check}")

@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from equal import Result, archive_faults, differences, final_urls, result_of
-from process import command_of, start, teller, use_source_tree
+from process import children_of, command_of, need_nginx, start, teller, use_source_tree
 
 use_source_tree()
 
@@ -93,11 +93,8 @@ def debian_web(package: str) -> Iterator[Web]:
     """The pages of a Debian documentation package, served by nginx."""
     import nginx
 
+    need_nginx([package])
     place = nginx.DOCUMENTATION[package]
-    if nginx.program() is None:
-        sys.exit("nginx is not installed: apt-get install nginx")
-    if not Path(place.folder).is_dir():
-        sys.exit(f"the pages of {package} are not installed: apt-get install {package}")
     with nginx.Nginx(place.folder) as server:
 
         def asked(first: int) -> list[str]:
@@ -285,14 +282,6 @@ class Victim:
             return process.wait(moment.wait_s)
         except subprocess.TimeoutExpired:
             return None
-
-
-def children_of(pid: int) -> list[int]:
-    """The processes that a process has started and not yet buried."""
-    try:
-        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except OSError:
-        return []
 
 
 def workers_of(pid: int) -> list[int]:

@@ -24,11 +24,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from process import command_of, cost_of, environment, start, teller, use_source_tree
+from process import command_of, cost_of, cpu_s_of, environment, family_of, reading, start, teller, use_source_tree
 
 HOSTS = 50
 STRETCHES = 10
-_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -41,22 +40,11 @@ class Moment:
     files: int
 
 
-def family(pid: int) -> list[int]:
-    """The process and all below it."""
-    found = [pid]
-    for parent in found:
-        with contextlib.suppress(OSError):
-            for task in Path(f"/proc/{parent}/task").iterdir():
-                found += [int(child) for child in (task / "children").read_text().split()]
-    return found
-
-
 def moment_of(pid: int, pages: int) -> Moment:
     cpu_s, memory_b, files = 0.0, 0, 0
-    for one in family(pid):
+    for one in family_of(pid):
         with contextlib.suppress(OSError, ValueError, IndexError):
-            fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
-            cpu_s += (int(fields[11]) + int(fields[12])) / _TICKS
+            cpu_s += cpu_s_of(one)
             rollup = Path(f"/proc/{one}/smaps_rollup").read_text()
             memory_b += int(rollup[rollup.index("\nPss:") + 5 :].split()[0]) * 1024
             files += sum(1 for _ in Path(f"/proc/{one}/fd").iterdir())
@@ -82,7 +70,7 @@ class Watch:
     def counted(self, what: str) -> int:
         """A number of the database; 0 while there is none."""
         try:
-            with contextlib.closing(sqlite3.connect(f"file:{self._folder / 'crawl.db'}?mode=ro", uri=True)) as db:
+            with reading(self._folder) as db:
                 row = db.execute(what).fetchone()
                 return int(row[0] or 0) if row is not None else 0
         except sqlite3.Error:
@@ -144,7 +132,7 @@ def told(moments: Iterator[Moment], say: Say) -> list[dict[str, float]]:
 
 def asked(weft: Sequence[str], folder: Path, say: Say) -> dict[str, float]:
     """Seconds of the quick commands, memory of the long ones."""
-    with contextlib.closing(sqlite3.connect(f"file:{folder / 'crawl.db'}?mode=ro", uri=True)) as db:
+    with reading(folder) as db:
         (known,) = db.execute("SELECT text FROM url WHERE id = (SELECT max(id) / 2 FROM url)").fetchone()
     log, env = folder.with_name("log"), environment(folder.with_name("bytecode"))
     found: dict[str, float] = {}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
+import sqlite3
 import subprocess
 import sys
 import time
@@ -92,3 +94,45 @@ def _waited_s(pid: int) -> float:
         return int(Path(f"/proc/{pid}/schedstat").read_bytes().split()[1]) / 1e9
     except (OSError, IndexError, ValueError):
         return 0.0
+
+
+def children_of(pid: int) -> list[int]:
+    """The processes that a process, by any of its threads, has started and not yet buried."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            found += [int(word) for word in (task / "children").read_text(encoding="ascii").split()]
+    return found
+
+
+def family_of(pid: int) -> list[int]:
+    """The process and all below it."""
+    found = [pid]
+    for parent in found:
+        found += children_of(parent)
+    return found
+
+
+def cpu_s_of(pid: int) -> float:
+    """CPU seconds, user and system, that a running process has used so far; ``OSError`` where it is gone."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def reading(folder: Path) -> contextlib.closing[sqlite3.Connection]:
+    """The database of a crawl, read-only, to be left with ``with``."""
+    return contextlib.closing(sqlite3.connect(f"{(folder / 'crawl.db').absolute().as_uri()}?mode=ro", uri=True))
+
+
+def need_nginx(packages: Sequence[str] = (), *, otherwise: str = "") -> None:
+    """Ends the program, saying what to install, where nginx or the pages of a Debian package are not there."""
+    import nginx
+
+    if nginx.program() is None:
+        sys.exit(f"nginx is not installed: apt-get install nginx{otherwise}")
+    unknown = [name for name in packages if name not in nginx.DOCUMENTATION]
+    if unknown:
+        sys.exit(f"unknown package {unknown[0]}; known are: {', '.join(nginx.DOCUMENTATION)}")
+    missing = [name for name in packages if not Path(nginx.DOCUMENTATION[name].folder).is_dir()]
+    if missing:
+        sys.exit(f"not installed: apt-get install {' '.join(missing)}")

@@ -26,7 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from process import Cost, command_of, cost_of, environment, teller, use_source_tree
+from process import Cost, command_of, cost_of, cpu_s_of, environment, family_of, need_nginx, teller, use_source_tree
 
 use_source_tree()
 
@@ -106,16 +106,8 @@ def cores() -> int:
 
 
 def _cpu_of_family(pid: int | None) -> float:
-    """CPU seconds that a process and its children have used so far."""
-    if pid is None:
-        return 0.0
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
-    return sum(map(_cpu_of, [str(pid), *children]))
-
-
-def _cpu_of(pid: str) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """CPU seconds that a process and all below it have used so far."""
+    return 0.0 if pid is None else sum(map(cpu_s_of, family_of(pid)))
 
 
 def _pages_in(folder: Path) -> int:
@@ -181,14 +173,11 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
 
 def main(given: Sequence[str] | None = None) -> int:
     args = arguments(given)
-    if nginx.program() is None:
-        sys.exit("nginx is not installed: apt-get install nginx")
+    need_nginx()
     there = [name for name in args.many if Path(nginx.DOCUMENTATION[name].folder).is_dir()]
     webs = [Web(f"many hosts ({len(there)})", tuple(there)), Web(f"one host ({args.one})", (args.one,))]
     chosen = [web for web, kind in zip(webs, ("many", "one"), strict=True) if args.only in (None, kind)]
-    missing = [name for web in chosen for name in web.packages if not Path(nginx.DOCUMENTATION[name].folder).is_dir()]
-    if missing or not all(web.packages for web in chosen):
-        sys.exit(f"not installed: apt-get install {' '.join(missing or MANY)}")
+    need_nginx([name for web in chosen for name in web.packages or MANY])
     found = [measure(web, args, teller(args.json)) for web in chosen]
     if args.json:
         print(json.dumps({"cores": cores(), "goal": TARGET, "webs": found}))

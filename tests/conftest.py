@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import resource
 import signal
 import subprocess
 import sys
@@ -251,8 +252,9 @@ class Weft:
         stdin: int = subprocess.DEVNULL,
         stdout: int = subprocess.PIPE,
         stderr: int = subprocess.PIPE,
+        limit: tuple[int, int] | None = None,
     ) -> subprocess.Popen[bytes]:
-        """A running ``weft``, at the head of a process group of its own."""
+        """A running ``weft``, at the head of a process group of its own; ``limit``: a resource, and how much of it."""
         wanted = processes_wanted(arguments) if arguments[:1] == ("crawl",) else []
         process = subprocess.Popen(
             [sys.executable, "-m", "weft", *map(str, arguments), *wanted],
@@ -262,6 +264,7 @@ class Weft:
             stdout=stdout,
             stderr=stderr,
             start_new_session=True,
+            preexec_fn=None if limit is None else lambda: resource.setrlimit(limit[0], (limit[1], limit[1])),
         )
         self._running.append(process)
         return process

@@ -173,6 +173,16 @@ def lay_out(site: Site, places: Iterable[str], *, host: str = HOST, neighbours: 
         site.page(path, host=host)
 
 
+def crawl_kinds(folder: Path, kinds: Sequence[str], *hosts: str) -> Lured:
+    """A site with all of these kinds, and what a crawl of it stored; ``hosts`` are those of the other site."""
+    with Site() as site, Site() as other:
+        for kind in kinds:
+            site.misbehave(f"/{kind}", kind, host=HOST, target=other.at("", hosts[0]))
+        lay_out(site, [f"/{kind}" for kind in kinds])
+        options = (*FAST, *at_host(site), *at_host(other, *hosts))
+        return Lured(site, crawl(folder, [site.at("/", HOST)], *options, read_links=True), other)
+
+
 def raw(site: Site, path: str, answer: Callable[[bytes], bytes], end: str = "keep", *, host: str = HOST) -> None:
     """A path answered by bytes made from its honest page; then the line is kept, closed, reset, or left hanging."""
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from until import wait_until
 from web import Response, Site, html_page
 
 import weft
@@ -285,7 +286,7 @@ def test_cancelling_ends_the_crawl_cleanly(invented: Invented, tmp_path: Path) -
 
     async def main() -> None:
         task = asyncio.create_task(cancelled())
-        await asyncio.to_thread(_wait_for, lambda: bool(served.requests))
+        await asyncio.to_thread(wait_until, lambda: served.requests, "the first request")
         task.cancel()
         await asyncio.wait([task])
         assert task.cancelled()
@@ -293,11 +294,6 @@ def test_cancelling_ends_the_crawl_cleanly(invented: Invented, tmp_path: Path) -
     asyncio.run(main())
     with weft.open(tmp_path / "kept") as stored:
         assert stored.status().stop_reason in ("stopped", "killed") and stored.status().running == 0
-
-
-def _wait_for(condition: Callable[[], bool]) -> None:
-    while not condition():
-        time.sleep(0.02)
 
 
 def test_names_are_typed() -> None:

@@ -102,6 +102,7 @@ def test_cost_counts_all_processes(tmp_path: Path) -> None:
         ("run (weft/loop.py:90);tick (weft/loop.py:340);sqlite3_step (libsqlite3.so.0)", "sqlite"),
         ("run (weft/loop.py:90);offer (weft/frontier/sql.py:610)", "frontier"),
         ("run (weft/loop.py:90);keep (weft/store/archive.py:30);packed (weft/store/warc.py:254)", "warc"),
+        ("run (weft/loop.py:90);with_true_length (weft/store/warc_heads.py:70)", "warc"),
         ("run (weft/loop.py:90);_on_ready (weft/fetch/http/fetcher.py:295)", "curl"),
         ("somewhere (else.py:1)", "other"),
     ],

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
 from conftest import Weft
 from stored import call
+from until import wait_until
 from web import NameServer, Response, Site
 
 from weft.derive.read import StoredCrawl
@@ -97,17 +97,26 @@ def test_add_says_what_is_refused_all_the_same(site: Site, tmp_path: Path) -> No
     assert "REJECTED" in run.stderr
 
 
+def test_commands_that_are_told_can_be_copied(site: Site, tmp_path: Path) -> None:
+    """Names with spaces, and URLs with what a shell takes for its own."""
+    site.page("/")
+    folder = crawl(site, tmp_path / "my crawl")
+    odd = site.at("/x?a=1&b=2")
+    assert f"go on with: weft resume '{folder}'" in call("add", folder, odd).stderr
+    assert f"(weft why '{folder}' '{odd}' tells more)" in call("show", folder, odd, "--body").stderr
+
+
 def test_add_to_a_running_crawl(weft: Weft, site: Site) -> None:
     """`--wait` keeps it running; what is added is asked without a restart."""
     site.page("/")
     site.page("/later", ["/later/child"])
     site.page("/later/child")
     process = weft.start("crawl", site.at("/"), "-o", "out", "--delay", "0", "--wait", "--quiet")
-    wait_for(lambda: site.asked("/") == 1)
+    wait_until(lambda: site.asked("/") == 1, "the first request")
     run = call("add", weft.folder / "out", site.at("/later"))
     assert run.code == 0
     assert "left for the crawl that runs" in run.stderr
-    wait_for(lambda: site.asked("/later/child") == 1)
+    wait_until(lambda: site.asked("/later/child") == 1, "what was added")
     assert call("stop", weft.folder / "out").code == 0
     assert process.wait(120) == 3
     assert urls_of(weft.folder / "out")[site.at("/later/child")] == "C"
@@ -118,20 +127,12 @@ def test_add_a_host_to_a_running_crawl(weft: Weft, site: Site) -> None:
     site.page("/")
     site.page("/later")
     process = weft.start("crawl", site.at("/"), "-o", "out", "--delay", "0", "--wait", "--quiet")
-    wait_for(lambda: site.asked("/") == 1)
+    wait_until(lambda: site.asked("/") == 1, "the first request")
     assert call("add", weft.folder / "out", f"127.0.0.1:{site.port}/later").code == 0
-    wait_for(lambda: site.asked("/later") == 1)
+    wait_until(lambda: site.asked("/later") == 1, "what was added")
     assert call("stop", weft.folder / "out").code == 0
     assert process.wait(120) == 3
     assert urls_of(weft.folder / "out")[site.at("/later")] == "C"
-
-
-def wait_for(condition: object, seconds: float = 120.0) -> None:
-    assert callable(condition)
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
 
 
 def test_add_keeps_the_mark_of_a_page_that_ended_a_run(site: Site, tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import random
 import re
 import shutil
 import sqlite3
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import pytest
 import stored
 from conftest import Weft
 from stored import Stored, call
+from until import wait_until
 from web import Site
 
 Damage = Callable[[Path], None]
@@ -126,9 +126,7 @@ def test_a_resumed_crawl_is_consistent(weft: Weft, site: Site) -> None:
     for number in range(40):
         site.page(f"/{number}", [f"/{number * 2 + 1}", f"/{number * 2 + 2}"], delay_s=0.02)
     process = weft.start("crawl", site.at("/0"), "-o", "out", "--delay", "0", "--quiet")
-    deadline = time.monotonic() + 120
-    while len(site.requests) < 15 and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until(lambda: len(site.requests) >= 15, "the fifteenth request")
     weft.kill(process)
     process.wait(60)
     killed = call("check", weft.folder / "out", "--json")
@@ -146,9 +144,7 @@ def test_a_running_crawl_is_refused(weft: Weft, site: Site) -> None:
     site.page("/", ["/slow"])
     site.page("/slow", delay_s=600.0)
     process = weft.start("crawl", site.at("/"), "-o", "out", "--delay", "0", "--quiet")
-    deadline = time.monotonic() + 120
-    while not site.asked("/slow") and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until(lambda: site.asked("/slow"), "the slow page")
     run = call("check", weft.folder / "out")
     assert run.code == 2
     assert "a crawl is running" in run.stderr

@@ -179,7 +179,7 @@ def test_links_of_an_unknown_page(crawled: Stored) -> None:
     run = call("links", crawled.folder, "--from", crawled.url + "/never")
     assert run.code == 1
     assert run.stdout == ""
-    assert "is no page known" in run.stderr
+    assert "is no page of the crawl" in run.stderr
     assert run.stderr.count("\n") == 1
 
 

@@ -529,8 +529,9 @@ def test_credentials_in_a_url_are_never_used(site: Site) -> None:
     site.page("/")
 
     async def work(ask: Asker) -> None:
-        await ask.get(f"http://me:secret@127.0.0.1:{site.port}/")
-        assert all(request.header("authorization") is None for request in site.requests)
+        failed = await ask.failure(f"http://me:secret@127.0.0.1:{site.port}/")
+        assert failed.detail and "secret" not in failed.detail
+        assert not site.requests, "such a URL is not asked at all: admission refuses it, and so does the fetcher"
 
     run(work)
 

@@ -177,6 +177,23 @@ def test_the_crawls_own_files_are_never_a_target(stored: Stored) -> None:
     assert ended.code == 2 and "belongs to the crawl" in ended.stderr
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "graph {folder} --to {there}/graph.json",
+        "graph {folder} --without {url}/a",
+        "diff {folder} {folder}",
+        "stats {folder} --html {there}/report.html",
+        "stop {folder}",
+    ],
+)
+def test_what_is_noted_beside_the_output_says_who_speaks(stored: Stored, tmp_path: Path, words: str) -> None:
+    ended = call(*words.format(folder=stored.folder, there=tmp_path, url=stored.url).split())
+    assert ended.code == 0, ended.stderr
+    said = ended.stderr.splitlines()
+    assert said and all(line.startswith("weft: ") for line in said)
+
+
 def test_a_pipe_is_written_to(stored: Stored, weft: Weft) -> None:
     ended = weft("graph", stored.folder, "--to", "/dev/stdout", "--format", "json")
     assert ended.code == 0 and json.loads(ended.stdout)["nodes"]

@@ -314,6 +314,7 @@ def test_links_are_found_where_links_are(documents: Visited) -> None:
     named = {word for one in DOCUMENTS.values() for word in _words(one.body)}
     wanted = {f"/{word}" for word in named if word.startswith("yes-")}
     assert len(wanted) > 20 and wanted <= asked, wanted - asked
+    assert sum(word.startswith("no-") for word in named) > 5
     assert not [path for path in asked if "/no-" in path]
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Weft
+from until import wait_until
 from web import NameServer, Request, Response, Site, html_page
 
 from weft.derive.read import StoredCrawl
@@ -45,11 +46,8 @@ def assert_whole(weft: Weft, site: Site, paths: set[str], name: str = "out") -> 
     assert check.code == 0, check.stdout + check.stderr
 
 
-def wait_for(site: Site, requests: int, limit_s: float = 120.0) -> None:
-    deadline = time.monotonic() + limit_s
-    while len(site.requests) < requests:
-        assert time.monotonic() < deadline, f"only {len(site.requests)} of {requests} requests came"
-        time.sleep(0.005)
+def wait_for(site: Site, requests: int) -> None:
+    wait_until(lambda: len(site.requests) >= requests, f"request {requests}")
 
 
 def finish(process: subprocess.Popen[bytes], limit_s: float = 120.0) -> tuple[int, str]:
@@ -57,12 +55,10 @@ def finish(process: subprocess.Popen[bytes], limit_s: float = 120.0) -> tuple[in
     return process.returncode, stderr.decode(errors="replace")
 
 
-def wait_until_delivered(process: subprocess.Popen[bytes], limit_s: float = 120.0) -> None:
+def wait_until_delivered(process: subprocess.Popen[bytes]) -> None:
     """Until no signal is pending: two that are would be delivered as one."""
-    deadline = time.monotonic() + limit_s
-    while not re.search(r"^ShdPnd:\s+0+$", Path(f"/proc/{process.pid}/status").read_text(), re.MULTILINE):
-        assert time.monotonic() < deadline, "the signal was not delivered"
-        time.sleep(0.005)
+    status = Path(f"/proc/{process.pid}/status")
+    wait_until(lambda: re.search(r"^ShdPnd:\s+0+$", status.read_text(), re.MULTILINE), "that the signal was delivered")
 
 
 # --- signals
@@ -160,9 +156,7 @@ def test_killed_before_anything(site: Site, weft: Weft) -> None:
     """DESIGN section 6: crawl.toml is written first, so a crawl killed at its first instant can be resumed."""
     paths = tree(site, 5)
     process = weft.start("crawl", site.url, "-o", "out", *QUICK)
-    deadline = time.monotonic() + 120
-    while not (weft.folder / "out" / "crawl.toml").exists() and time.monotonic() < deadline:
-        time.sleep(0.001)
+    wait_until((weft.folder / "out" / "crawl.toml").exists, "crawl.toml")
     process.kill()
     process.wait(60)
     shutil.rmtree(weft.folder / "out" / "warc", ignore_errors=True)
@@ -243,15 +237,7 @@ def test_full_from_the_start(site: Site, weft: Weft, tiny_disk: Callable[[int], 
 def test_quota(site: Site, weft: Weft, limit_b: int) -> None:
     """Promise 10: a quota on files is no crash; the resume with more of it is complete."""
     paths = heavy(site, 30)
-    command = [sys.executable, "-m", "weft", "crawl", site.url, "-o", "out", *QUICK]
-    process = subprocess.Popen(
-        command,
-        cwd=weft.folder,
-        env=weft.environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit_b, limit_b)),
-    )
+    process = weft.start("crawl", site.url, "-o", "out", *QUICK, limit=(resource.RLIMIT_FSIZE, limit_b))
     code, stderr = finish(process)
     assert code in (1, 2), (code, stderr)
     assert "Traceback" not in stderr and "bug in weft" not in stderr and stderr.startswith("weft: "), stderr
@@ -395,27 +381,9 @@ def test_few_descriptors(site: Site, weft: Weft, descriptors: int) -> None:
     """Issue 3, 10: a low limit of open files makes the crawl narrower, not wrong."""
     paths = tree(site, 20)
     hosts = [f"h{n}.test" for n in range(30)]
-    command = [
-        sys.executable,
-        "-m",
-        "weft",
-        "crawl",
-        site.url,
-        *(site.at("/", host) for host in hosts),
-        "-o",
-        "out",
-        *QUICK,
-        "--resolve",
-        "*.test=127.0.0.1",
-    ]
-    process = subprocess.Popen(
-        command,
-        cwd=weft.folder,
-        env=weft.environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors)),
-    )
+    seeds = [site.url, *(site.at("/", host) for host in hosts)]
+    words = ("-o", "out", *QUICK, "--resolve", "*.test=127.0.0.1")
+    process = weft.start("crawl", *seeds, *words, limit=(resource.RLIMIT_NOFILE, descriptors))
     code, stderr = finish(process)
     if code == 2 and descriptors < 40:
         assert stderr.startswith("weft: ") and "Traceback" not in stderr, stderr  # too few to work with, and it says so

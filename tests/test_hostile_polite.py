@@ -15,6 +15,7 @@ import pytest
 from conftest import Weft
 from hostile import Crawled, crawl
 from hostile_b import ALL_TEST_HOSTS, requests_of
+from until import wait_until
 from web import Request, Response, Site, html_page
 
 from weft.conclude import conclude_answer, retry_after_s
@@ -262,9 +263,8 @@ def test_the_longest_of_several_retry_after_counts() -> None:
 def test_backs_off_longer_each_time(by_default: tuple[Site, Crawled], host: str) -> None:
     """Promise 4: without Retry-After exponentially, and never faster than before."""
     site, _ = by_default
-    rests = _rests_after(site, host, "/busy")
-    refused = rests[: 3 if host == "silent.test" else 2]
-    assert all(rest_s >= least_s - EARLY_S for rest_s, least_s in zip(refused, (1.0, 2.0, 4.0), strict=False)), rests
+    first_s, second_s, *_ = _rests_after(site, host, "/busy")
+    assert first_s >= 1.0 - EARLY_S and second_s >= 2.0 - EARLY_S, (first_s, second_s)
 
 
 @pytest.mark.parametrize("path", ["/meta", "/upper", "/none", "/ours", "/header", "/header-ours", "/header-none"])
@@ -442,9 +442,7 @@ def test_resume_keeps_the_distance(site: Site, tmp_path: Path, weft: Weft) -> No
         site.page(f"/{n}")
     for turn in range(2):
         process = weft.start("crawl", site.url, "-o", "out", "--sitemaps", "no", "--quiet")
-        wanted, deadline = 2 + turn, time.monotonic() + 120
-        while len(site.requests) < wanted and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_until(lambda wanted=2 + turn: len(site.requests) >= wanted, "the next request")
         time.sleep(0.3)
         (process.terminate if turn == 1 else process.kill)()
         process.wait(60)

@@ -18,6 +18,7 @@ from hostile import (
     assert_healthy,
     at_host,
     crawl,
+    crawl_kinds,
     judge_each,
     judge_kind,
     kinds_of,
@@ -42,13 +43,7 @@ KINDS = kinds_of("redirects")
 
 @pytest.fixture(scope="module")
 def kinds(tmp_path_factory: pytest.TempPathFactory) -> Lured:
-    with Site() as site, Site() as other:
-        for kind in KINDS:
-            site.misbehave(f"/{kind}", kind, host=HOST, target=other.at("", "elsewhere.test"))
-        lay_out(site, [f"/{kind}" for kind in KINDS])
-        options = (*FAST, *at_host(site), *at_host(other, "elsewhere.test"))
-        folder = tmp_path_factory.mktemp("kinds")
-        return Lured(site, crawl(folder, [site.at("/", HOST)], *options, read_links=True), other)
+    return crawl_kinds(tmp_path_factory.mktemp("kinds"), KINDS, "elsewhere.test")
 
 
 def test_every_kind_is_recorded_honestly(kinds: Lured) -> None:

@@ -17,6 +17,7 @@ import pytest
 from conftest import Weft
 from hostile import crawl
 from hostile_b import ALL_TEST_HOSTS, requests_of
+from until import wait_until
 from web import Authority, Line, Request, Response, Site, html_page
 
 FAST = (*ALL_TEST_HOSTS, "--delay", "0", "--per-host", "1", "--sitemaps", "no")
@@ -369,9 +370,7 @@ def test_no_port_is_opened(site: Site, weft: Weft) -> None:
     site.page("/slow")
     site.let(2)
     process = weft.start("crawl", site.url, "-o", "out", "--delay", "0", "--sitemaps", "no")
-    deadline = time.monotonic() + 120
-    while not site.asked("/slow") and time.monotonic() < deadline:
-        time.sleep(0.02)
+    wait_until(lambda: site.asked("/slow"), "the slow page")
     inodes = set()
     for handle in Path(f"/proc/{process.pid}/fd").iterdir():
         try:

@@ -573,6 +573,7 @@ def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
         (["status"], "DIR is missing"),
         (["status", "a", "b"], "'b' is one argument too many"),
         (["why", "a"], "URL is missing"),
+        (["why"], "DIR and URL are missing"),
         (["pages", "a", "--format", "cvs"], "--format is given 'cvs' and takes"),
         (["pages", "a", "--jsno"], "unknown option --jsno"),
         (["show", "a", "b", "--body", "--text"], "not allowed with"),

@@ -6,8 +6,7 @@ from __future__ import annotations
 import csv
 import os
 import signal
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import networkx
@@ -15,6 +14,7 @@ import pytest
 from conftest import ROOT, Weft
 from hypothesis import given
 from hypothesis import strategies as st
+from until import wait_until
 from web import Site
 
 from weft.errors import SpecError
@@ -263,13 +263,6 @@ def test_duplicates_are_saved_only_if_wanted(site: Site, weft: Weft, tmp_path: P
 def long_site(site: Site, host: str, pages: int = 400) -> None:
     for number in range(pages):
         site.page("/" if number == 0 else f"/{number}", [f"/{number + 1}"], host=host)
-
-
-def wait_until(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < deadline, f"{what} did not come about"
-        time.sleep(0.02)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import tomllib
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from conftest import Weft
 from hypothesis import given
 from hypothesis import strategies as st
+from until import wait_until
 from web import Site
 
 from weft.derive.read import StoredCrawl
@@ -102,9 +102,7 @@ def test_a_list_with_settings_is_not_for_a_running_crawl(site: Site, weft: Weft,
     chain(site, "a.test", 1)
     (tmp_path / "more.txt").write_text(f"http://b.test:{site.port};2;3;10\n")
     process = weft.start("crawl", site.at("/", "a.test"), "-o", "out", "--wait", "--quiet", *ANY_TEST)
-    while not site.asked("/", "a.test"):
-        assert process.poll() is None
-        time.sleep(0.02)
+    wait_until(lambda: site.asked("/", "a.test"), "the first request")
     added = weft("add", "out", "more.txt")
     assert added.code == 2 and "weft stop out" in added.stderr and "weft resume out" in added.stderr
     assert weft("stop", "out").code == 0

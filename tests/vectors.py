@@ -7,8 +7,16 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from conformance import handle
 
 VECTORS = Path(__file__).resolve().parents[2] / "shared" / "vectors"
+
+
+def answer_to(case: dict[str, object]) -> object:
+    """What weft says to a case, in the form of what is expected."""
+    given = case["input"]
+    assert isinstance(given, dict)
+    return handle(str(case["op"]), given)
 
 
 @cache

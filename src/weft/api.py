@@ -56,7 +56,8 @@ async def crawl(*seeds: str, folder: str | Path | None = None, **options: object
     from weft.fetch.http.bounds import make_room_for_files
     from weft.folder import Folder
     from weft.options import spec_of
-    from weft.results import silent, write_results
+    from weft.ports import silent
+    from weft.results import write_results
     from weft.session import plan_crawl
     from weft.spec import OWN_RESULT
 

@@ -40,8 +40,8 @@ from weft.store.copies import StoredCopies
 from weft.store.losses import note_losses
 from weft.store.schema import MIGRATIONS
 from weft.store.sql import SqlStore
-from weft.store.warc import recover
-from weft.url import DEFAULT_RULES, Normalizer, host_of, origin_of, site_of
+from weft.store.warc_recovery import recover
+from weft.url import Normalizer, host_of, origin_of, site_of
 
 if TYPE_CHECKING:
     from weft.crew.nursery import Nursery
@@ -65,10 +65,8 @@ class Parts:
         self.folder = folder
         self.database = database
         self.clock = clock
-        self.normalizer = Normalizer(
-            (spec.urls.normalize or DEFAULT_RULES) + (("drop-query",) if spec.urls.drop_query else ())
-        )
-        self.normalizer.know(msgspec.json.decode(_meta(database, "ip_hosts") or "{}", type=dict[str, str]))
+        ip_hosts = msgspec.json.decode(_meta(database, "ip_hosts") or "{}", type=dict[str, str])
+        self.normalizer = Normalizer.of(spec.urls, ip_hosts)
         self.own = OwnParts(spec.own.parts)
         self.judge = Admission(spec, seed_urls, datetime.now(UTC).year, self.own.one("analyser"))
         self.judge.load(connection.execute("SELECT key, value FROM trap").fetchall())
@@ -79,18 +77,21 @@ class Parts:
         self.policy = AddressPolicy(spec.network, [host_of(url) for url in seed_urls])
         self.resolver = Resolver(spec.network, self.policy, timeout_s=min(10.0, spec.limits.timeout_s))
         self.jar = self._cookie_jar()
+        self.seed_urls = seed_urls
         self.home_origins = [origin_of(url) for url in seed_urls]
         # a site that may be asked more at once than addresses usually are is asked so
         self._public_parallel = max([_PUBLIC_IP_PARALLEL, *(one.per_host or 0 for one in spec.politeness.sites)])
         schedule = Schedule(self._ip_bounds, by_turns=spec.politeness.order == "dfs")
+        hash_seed = _meta(database, "hash_seed")
+        assert hash_seed is not None  # it is the first thing that a crawl writes
         self.frontier = SqlFrontier(
             connection, spec, self.judge, self.rules, schedule, self.normalizer, clock, self.resolver.cached,
-            paces=self.judge.paces, hash_seed=int(_meta(database, "hash_seed")), cache_entries=_cache_entries(spec),
+            paces=self.judge.paces, hash_seed=int(hash_seed), cache_entries=_cache_entries(spec),
         )  # fmt: skip
         self.store: SqlStore = self.own.made("store", SqlStore(connection))
         self.skips = Skips(spec.duplicates, StoredCopies(connection)) if spec.duplicates.skip != "no" else None
         obeyed = _meta(database, "stop_file")
-        self.stop_file = StopFile(spec.limits.stop_file, int(obeyed) if obeyed else None)
+        self.stop_file = StopFile(spec.limits.stop_file, int(obeyed) if obeyed is not None else None)
         self.crew: Crew  # joins when the crawl is open
         self.throttled = False  # memory is short: one request at a time
         self._watched_s = 0.0
@@ -188,6 +189,12 @@ class Parts:
         )
 
 
+def make_parts(spec: CrawlSpec, folder: Folder, database: Database, seeds: Sequence[Seed] = ()) -> Parts:
+    """The parts of a run. ``seeds`` are those of a crawl that is new: one that has begun keeps its own."""
+    seed_urls = [seed.url for seed in seeds] or _stored_seeds(database)
+    return Parts(spec, folder, database, Clock(int(_meta(database, "last_tick_ms") or 0)), seed_urls)
+
+
 @asynccontextmanager
 async def open_crawl(
     spec: CrawlSpec, folder: Folder, seeds: Iterable[Seed], observers: list[Observer], *, limits_changed: bool = False,
@@ -210,13 +217,11 @@ async def open_crawl(
             )
         seeded = _meta(database, "seeded") is not None
         seed_list = [] if seeded else list(seeds)
-        clock = Clock(int(_meta(database, "last_tick_ms") or 0))
-        seed_urls = [seed.url for seed in seed_list] or _stored_seeds(database)
-        parts = Parts(spec, folder, database, clock, seed_urls)
+        parts = make_parts(spec, folder, database, seed_list)
         make_marks(folder.parsing)
         stack.callback(folder.parsing.unlink, missing_ok=True)
         stack.push_async_callback(parts.resolver.close)
-        hosts = {host_of(url) for url in seed_urls}
+        hosts = {host_of(url) for url in parts.seed_urls}
         if len(hosts) <= _PRIMED_SEEDS:
             await parts.resolver.prime(hosts)
             if not seeded:
@@ -386,7 +391,7 @@ async def run_crawl(crawl: Crawl) -> StopReason:
     with parts.database.transaction() as connection:
         connection.executemany(
             "UPDATE warc SET committed_b = ?, closed = ? WHERE file = ?",
-            [(size, closed, f) for f, (size, closed) in positions.items()],
+            [(size, closed, file) for file, (size, closed) in positions.items()],
         )
         connection.execute(
             "UPDATE run SET ended_ms = ?, stop_reason = ? WHERE id = (SELECT max(id) FROM run)",
@@ -437,9 +442,10 @@ def _failed_seed(database: Database) -> tuple[str, str] | None:
     return (rows[0][0], rows[0][2]) if rows else None
 
 
-def _meta(database: Database, name: str) -> str:
+def _meta(database: Database, name: str) -> str | None:
+    """What the database keeps under a name of its table ``meta``; None where it keeps nothing."""
     row = database.connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-    return row[0] if row is not None else None  # type: ignore[return-value]
+    return str(row[0]) if row is not None else None
 
 
 def _stored_seeds(database: Database) -> list[str]:

@@ -75,11 +75,16 @@ def _main(argv: Sequence[str]) -> int:
         return _failed(error)
 
 
-def warn(message: str) -> None:
-    """Tells the user something on stderr that does not stop the command."""
+def tell(message: str) -> None:
+    """Tells the user something on stderr, in a line that says who speaks; what is asked for goes to stdout."""
     from weft.safe import shown
 
-    print(f"weft: warning: {shown(message)}", file=sys.stderr)
+    print(f"weft: {shown(message)}", file=sys.stderr)
+
+
+def warn(message: str) -> None:
+    """Tells the user something that does not stop the command."""
+    tell(f"warning: {message}")
 
 
 def _failed(error: Exception) -> int:
@@ -87,7 +92,6 @@ def _failed(error: Exception) -> int:
     import os
 
     from weft.errors import WeftError
-    from weft.safe import shown
 
     if isinstance(error, WeftError):
         sentence = str(error)
@@ -103,7 +107,7 @@ def _failed(error: Exception) -> int:
         import traceback
 
         traceback.print_exception(error)
-    print(f"weft: {shown(sentence)}", file=sys.stderr)
+    tell(sentence)
     return error.exit_code if isinstance(error, WeftError) else FAILED
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from weft.errors import HOW_TO_BEGIN, FolderError, StoreError
+from weft.human import command
 
 Migration = Callable[[sqlite3.Connection], None]
 
@@ -58,9 +59,9 @@ def explain(error: sqlite3.Error, path: Path) -> str:
     text = str(error)
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith("SQLITE_FULL"):
-        return f"the disk is full: {path} cannot grow. Make room, then go on with: weft resume {path.parent}"
+        return f"the disk is full: {path} cannot grow. Make room, then go on with: {command('resume', path.parent)}"
     if name.startswith("SQLITE_IOERR"):
-        return f"{path} cannot be written ({text}): is the disk full, or gone? Then: weft resume {path.parent}"
+        return f"{path} cannot be written ({text}): is the disk full, or gone? Then: {command('resume', path.parent)}"
     if name.startswith("SQLITE_READONLY"):
         return f"{path} is read-only"
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):

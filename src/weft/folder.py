@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 import stat
-import uuid
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 
 from weft.errors import HOW_TO_BEGIN, FolderError
+from weft.human import command
+from weft.lazy import regex
 
 try:
     import fcntl
@@ -23,22 +24,10 @@ SPEC_FILE = "crawl.toml"
 DB_FILE = "crawl.db"
 STOP_FILE = "STOP"
 _URL = r"(https?://[^/\s]+/\S*)"  # as they are written, in their normal form
-_ADDED = re.compile(f"{_URL}(?: {_URL})?", re.ASCII)  # and what is asked where the first does not answer
-_OURS = {
-    SPEC_FILE,
-    DB_FILE,
-    DB_FILE + "-wal",
-    DB_FILE + "-shm",
-    "warc",
-    "logs",
-    "result",
-    "index",
-    "lock",
-    "added",
-    STOP_FILE,
-    "parsing",
-}
-
+_ADDED = regex(f"{_URL}(?: {_URL})?", re.ASCII)  # and what is asked where the first does not answer
+_FILES = (SPEC_FILE, DB_FILE, f"{DB_FILE}-wal", f"{DB_FILE}-shm", STOP_FILE, "lock", "parsing")
+_FOLDERS = ("warc", "logs", "index", "added")
+_RESULT = "result"  # made by the crawl, for its user to work in
 
 Added = tuple[str, str | None]
 """A URL that `weft add` gives to a crawl, and the one that is asked where it does not answer."""
@@ -46,7 +35,17 @@ Added = tuple[str, str | None]
 
 def _is_ours(name: str) -> bool:
     """Whether a file is one that a crawl makes, or was making when it was killed."""
-    return name in _OURS or name.startswith(f".{SPEC_FILE}.")
+    return name in (*_FILES, *_FOLDERS, _RESULT) or name.startswith(f".{SPEC_FILE}.")
+
+
+def not_begun(path: Path) -> FolderError:
+    """Says that the crawl of a folder was prepared, and nothing of it is there to read."""
+    return FolderError(f"the crawl in {path} has not begun: start it with `{command('resume', path)}`")
+
+
+def in_use(path: Path) -> FolderError:
+    """Says that another process works in a folder."""
+    return FolderError(f"a crawl is running in {path}: stop it with `{command('stop', path)}`")
 
 
 class Folder:
@@ -60,7 +59,7 @@ class Folder:
         self.cdxj = path / "warc" / "index.cdxj"
         self.new_cdxj = path / "warc" / "index.cdxj.new"
         self.logs = path / "logs"
-        self.result = path / "result"
+        self.result = path / _RESULT
         self.stop = path / STOP_FILE
         self.added = path / "added"
         self.parsing = path / "parsing"
@@ -78,7 +77,7 @@ class Folder:
         if not self.path.is_dir():
             raise FolderError(f"{self.path} is a file, not the folder of a crawl: {HOW_TO_BEGIN}")
         if not self.db.is_file() and self.spec.is_file():
-            raise FolderError(f"the crawl in {self.path} has not begun: start it with `weft resume {self.path}`")
+            raise not_begun(self.path)
         if not self.db.is_file():
             raise FolderError(f"{self.path} holds no crawl (there is no {DB_FILE} in it): {HOW_TO_BEGIN}")
 
@@ -117,6 +116,12 @@ class Folder:
                 what = "a link" if stat.S_ISLNK(kind) else "no plain file"
                 raise FolderError(f"{path} is {what}, and weft would write through it: remove it first")
 
+    def owns(self, path: Path) -> bool:
+        """Whether a file is one that the crawl itself works with."""
+        real, home = path.resolve(), self.path.resolve()
+        inside = real.parent in {home / name for name in _FOLDERS}
+        return inside or real in {(home / name).resolve() for name in _FILES}
+
     def set_aside(self) -> Path:
         """Renames the folder (`--fresh`): nothing is thrown away. Returns its new name."""
         number = 1
@@ -152,6 +157,8 @@ class Folder:
 
     def leave_added(self, urls: Iterable[Added]) -> None:
         """Leaves URLs for the crawl that runs; whole or not at all."""
+        import uuid  # takes longer to load than all the rest, and only `weft add` needs it
+
         self.added.mkdir(exist_ok=True)
         name = uuid.uuid4().hex
         part = self.added / f"{name}.part"
@@ -219,9 +226,7 @@ class Lock:
                 self._lock_folder()
         except (BlockingIOError, FileExistsError) as error:
             self._close()
-            raise FolderError(
-                f"a crawl is running in {self._path.parent}: stop it with `weft stop {self._path.parent}`"
-            ) from error
+            raise in_use(self._path.parent) from error
         except OSError as error:
             raise FolderError(f"{self._path} cannot be locked: {error.strerror}") from error
         os.ftruncate(self._file, 0)

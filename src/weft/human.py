@@ -1,6 +1,9 @@
-"""Numbers as people write them."""
+"""Numbers as people write them, and commands as they type them."""
 
 from __future__ import annotations
+
+_PLAIN = str.maketrans(dict.fromkeys("@%+=:,./-_", "0"))
+"""What no shell takes for its own, beside letters and digits."""
 
 
 def counted(number: int, thing: str) -> str:
@@ -8,6 +11,19 @@ def counted(number: int, thing: str) -> str:
     if number == 1:
         return f"1 {thing}"
     return f"{number:,} {thing[:-1]}ies" if thing.endswith("y") else f"{number:,} {thing}s"
+
+
+def command(*words: object) -> str:
+    """A command of weft to be copied into a shell: ``weft resume 'my crawl'``."""
+    return " ".join(["weft", *(_quoted(str(word)) for word in words)])
+
+
+def _quoted(word: str) -> str:
+    if word and word.isascii() and word.translate(_PLAIN).isalnum():
+        return word
+    from shlex import quote  # loaded for odd words only: nearly every run tells a command at its end
+
+    return quote(word)
 
 
 def human_seconds(seconds: float) -> str:

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from weft.dates import iso_of_ms
 from weft.errors import StoreError
-from weft.human import counted, human_bytes, human_seconds
+from weft.human import command, counted, human_bytes, human_seconds
 from weft.records import PAGE
 from weft.safe import cell, shown
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.live import Live
+    from rich.table import Table
 
     from weft.conclude import Concluded
     from weft.loop import Crawl, StopReason
@@ -189,6 +190,11 @@ class Progress:
             times.append((limits.max_pages - crawl.parts.store.totals["pages"]) / self.pages_per_s())
         return max(0.0, min(times)) if times else None
 
+    def eta_words(self, crawl: Crawl) -> str:
+        """When a limit will end the run, for people; empty where none will."""
+        eta_s = self.eta_s(crawl)
+        return "" if eta_s is None else f"ends in about {human_seconds(eta_s)}"
+
 
 class PlainLines:
     """A line every few seconds, where the output is no terminal."""
@@ -227,61 +233,39 @@ class LiveScreen:
 
     def _render(self, crawl: Crawl) -> RenderableType:
         from rich.console import Group
-        from rich.table import Table
         from rich.text import Text
 
-        counts, totals = crawl.parts.frontier.counts, crawl.parts.store.totals
-        grid = Table.grid(padding=(0, 2))
-        grid.add_row(
-            "pages",
-            f"{totals['pages']:,}",
-            "a second",
-            f"{self._progress.pages_per_s():,.1f}",
-            "links",
-            f"{totals['links']:,}",
-        )
-        grid.add_row(
-            "waiting",
-            f"{counts['waiting']:,}",
-            "running",
-            str(crawl.parts.crew.running),
-            "hosts",
-            f"{counts['hosts']:,}",
-        )
-        grid.add_row(
-            "errors",
-            f"{counts['errors']:,}",
-            "refused",
-            f"{counts['refused']:,}",
-            "received",
-            human_bytes(totals["bytes"]),
-        )
-        eta = self._progress.eta_s(crawl)
-        left = f"   ends in about {human_seconds(eta)}" if eta is not None else ""
-        lines: list[RenderableType] = [
-            Text(f"weft  {crawl.parts.folder.path}  {human_seconds(crawl.elapsed_s)}{left}", style="bold"),
-            grid,
-        ]
+        head = f"weft  {crawl.parts.folder.path}  {human_seconds(crawl.elapsed_s)}"
+        eta = self._progress.eta_words(crawl)
+        lines: list[RenderableType] = [Text(f"{head}   {eta}" if eta else head, style="bold"), self._numbers(crawl)]
         if self._progress.causes:
-            lines.append(
-                Text(
-                    "  ".join(f"{cause} {number}" for cause, number in self._progress.causes.most_common(5)),
-                    style="yellow",
-                )
-            )
+            causes = self._progress.causes.most_common(5)
+            lines.append(Text("  ".join(f"{cause} {number}" for cause, number in causes), style="yellow"))
         lines += [Text(shown(page), style="dim", no_wrap=True, overflow="ellipsis") for page in self._progress.recent]
         if crawl.stopping:
-            lines.append(
-                Text("stopping: waiting for the pages under way (Ctrl-C again ends at once)", style="bold yellow")
-            )
+            words = "stopping: waiting for the pages under way (Ctrl-C again ends at once)"
+            lines.append(Text(words, style="bold yellow"))
         return Group(*lines)
+
+    def _numbers(self, crawl: Crawl) -> Table:
+        from rich.table import Table
+
+        counts, totals = crawl.parts.frontier.counts, crawl.parts.store.totals
+        rate, running = f"{self._progress.pages_per_s():,.1f}", str(crawl.parts.crew.running)
+        grid = Table.grid(padding=(0, 2))
+        grid.add_row("pages", f"{totals['pages']:,}", "a second", rate, "links", f"{totals['links']:,}")
+        grid.add_row("waiting", f"{counts['waiting']:,}", "running", running, "hosts", f"{counts['hosts']:,}")
+        received = human_bytes(totals["bytes"])
+        grid.add_row("errors", f"{counts['errors']:,}", "refused", f"{counts['refused']:,}", "received", received)
+        return grid
 
 
 def summary_line(crawl: Crawl, progress: Progress) -> str:
+    """How far a run is, in one line."""
     counts, totals = crawl.parts.frontier.counts, crawl.parts.store.totals
     causes = "".join(f", {cause} {number}" for cause, number in progress.causes.most_common(3))
-    eta = progress.eta_s(crawl)
-    left = f", ends in about {human_seconds(eta)}" if eta is not None else ""
+    eta = progress.eta_words(crawl)
+    left = f", {eta}" if eta else ""
     return (
         f"{human_seconds(crawl.elapsed_s)}: {counted(totals['pages'], 'page')}, {progress.pages_per_s():,.1f}/s,"
         f" {counts['waiting']:,} waiting, {counted(counts['hosts'], 'host')},"
@@ -293,6 +277,7 @@ def closing_words(crawl: Crawl, reason: StopReason, wait_s: float | None) -> str
     """What a run says at its end: what it has, why it stopped, what to do next."""
     counts, totals = crawl.parts.frontier.counts, crawl.parts.store.totals
     folder = crawl.parts.folder.path
+    resume = command("resume", folder)
     head = (
         f"{counted(totals['pages'], 'page')} and {counted(totals['links'], 'link')} in {folder}"
         f" ({human_seconds(crawl.elapsed_s)}, {counted(counts['errors'], 'error')}, {counts['waiting']:,} waiting): "
@@ -304,19 +289,17 @@ def closing_words(crawl: Crawl, reason: StopReason, wait_s: float | None) -> str
             return head + "nothing is left to fetch"
         case "waiting":
             when = time.strftime("%H:%M", time.localtime(time.time() + (wait_s or 0.0)))
-            return head + f"only sites that want rest are left; go on after {when} with: weft resume {folder}"
+            return head + f"only sites that want rest are left; go on after {when} with: {resume}"
         case "stopped":
             why = f" because {crawl.stopped_by} is there" if crawl.stopped_by else ""
-            return head + f"stopped{why}; go on with: weft resume {folder}"
+            return head + f"stopped{why}; go on with: {resume}"
         case "failed":
-            from shlex import quote
-
             url, why = crawl.failed_seed
-            return head + f"no seed answered: {why} (weft why {folder} {quote(url)} tells more)"
+            return head + f"no seed answered: {why} ({command('why', folder, url)} tells more)"
         case "finisher":
-            return head + f"a finisher of --part ended it; go on with: weft resume {folder}"
+            return head + f"a finisher of --part ended it; go on with: {resume}"
         case name:
-            return head + f"--{name} is reached; go on with: weft resume {folder} --{name} ..."
+            return head + f"--{name} is reached; go on with: {resume} --{name} ..."
 
 
 def is_terminal() -> bool:

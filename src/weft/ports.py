@@ -158,3 +158,11 @@ class Crew(Protocol):
 
     async def close(self) -> Mapping[str, tuple[int, bool]]:
         """Closes the archive; its files, as ``flush`` gives them."""
+
+
+Progress = Callable[[str, int, int], None]
+"""Is told what is being done, how far it is, and of how much (0: nobody knows)."""
+
+
+def silent(what: str, done: int, total: int) -> None:
+    """Progress that nobody sees."""

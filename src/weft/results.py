@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from weft.errors import SpecError, StoreError
 from weft.folder import Folder
 from weft.own import OwnParts
+from weft.ports import Progress
 from weft.spec import OWN_RESULT, CrawlSpec
-
-Progress = Callable[[str, int, int], None]
-
-
-def silent(what: str, done: int, total: int) -> None:
-    """Progress that nobody sees."""
 
 
 class SiteResult(NamedTuple):

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import msgspec
 
-from weft.assemble import Parts, make_nursery, open_crawl, run_crawl
+from weft.assemble import make_nursery, make_parts, open_crawl, run_crawl
 from weft.db import explain, open_writer
 from weft.errors import FolderError, SpecError, StoreError
 from weft.fetch.http.bounds import make_room_for_files
-from weft.folder import Folder
+from weft.folder import Folder, in_use, not_begun
+from weft.human import command
 from weft.loop import Crawl, Observer, StopReason
 from weft.options import differences, read_spec, seeds_differ, write_spec
 from weft.own import check_parts
-from weft.ports import Clock
 from weft.seeds import Seed, default_folder, read_seeds
 from weft.spec import CrawlSpec, SitePace
 from weft.store.schema import MIGRATIONS
@@ -70,7 +70,7 @@ def plan_resume(spec: CrawlSpec, folder: Folder, warn: Warn) -> Plan:
 def _make_ready(folder: Folder) -> None:
     """Before anything is written into a folder that holds a crawl: it is not in use, can be written, and is whole."""
     if folder.is_running():
-        raise FolderError(f"a crawl is running in {folder.path}: stop it with `weft stop {folder.path}`")
+        raise in_use(folder.path)
     folder.make()
 
 
@@ -84,7 +84,7 @@ def _go_on(spec: CrawlSpec, folder: Folder, seeds: Sequence[Seed]) -> Plan:
     if differing:
         raise SpecError(
             f"{folder.path} holds a crawl with another specification: {'; '.join(differing)}."
-            f" Go on as it was with `weft resume {folder.path}`, or start anew with --fresh or another -o"
+            f" Go on as it was with `{command('resume', folder.path)}`, or start anew with --fresh or another -o"
         )
     if not spec.seeds:
         spec = msgspec.structs.replace(spec, seeds=old.seeds)
@@ -180,7 +180,7 @@ def add_to_stopped(folder: Folder, seeds: Sequence[Seed], paces: Mapping[str, Si
 
 def _add_to_stopped(folder: Folder, seeds: Sequence[Seed], paces: Mapping[str, SitePace]) -> int:
     if not folder.spec.is_file() or not folder.db.is_file() or not _is_seeded(folder):
-        raise FolderError(f"the crawl in {folder.path} has not begun: start it with `weft resume {folder.path}`")
+        raise not_begun(folder.path)
     with folder.lock(), ExitStack() as stack:
         spec = read_spec(folder.spec)
         check_parts(spec.own.parts, folder.path)
@@ -193,12 +193,7 @@ def _add_to_stopped(folder: Folder, seeds: Sequence[Seed], paces: Mapping[str, S
         )
         database = open_writer(folder.db, MIGRATIONS)
         stack.callback(database.close)
-        known = database.connection.execute(
-            "SELECT u.text FROM seed s JOIN url u ON u.id = s.page ORDER BY s.id"
-        ).fetchall()
-        last = database.connection.execute("SELECT value FROM meta WHERE name = 'last_tick_ms'").fetchone()
-        parts = Parts(spec, folder, database, Clock(int(last[0]) if last is not None else 0), [row[0] for row in known])
-        return parts.add_seeds([(seed.url, seed.fallback) for seed in seeds])
+        return make_parts(spec, folder, database).add_seeds([(seed.url, seed.fallback) for seed in seeds])
 
 
 def _with_paces(spec: CrawlSpec, paces: Mapping[str, SitePace]) -> CrawlSpec:

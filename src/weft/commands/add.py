@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from weft.cli import warn
+from weft.cli import tell, warn
 from weft.derive.read import StoredCrawl
 from weft.errors import FolderError, SpecError
 from weft.folder import Folder
-from weft.human import counted
-from weft.seeds import read_seeds, site_paces
+from weft.human import command, counted
+from weft.seeds import Seed, read_seeds, site_paces
+from weft.spec import SitePace
 
 _LOOKED_AT = 100
 
@@ -22,28 +23,37 @@ def run(args: argparse.Namespace) -> int:
         pass
     seeds, paces = read_seeds(args.seeds, warn), site_paces(args.seeds)
     if folder.is_running():
-        if paces:
-            raise SpecError(
-                f"a list of sites with settings of their own cannot be given to a crawl that runs: stop it with"
-                f" `weft stop {folder.path}`, add the list, and go on with `weft resume {folder.path}`"
-            )
-        folder.leave_added((seed.url, seed.fallback) for seed in seeds)
-        told = f"{counted(len(seeds), 'URL')} left for the crawl that runs in {folder.path}"
+        told = _leave(folder, seeds, paces)
     else:
-        from weft.session import add_to_stopped
-
         try:
-            new = add_to_stopped(folder, seeds, paces)
+            told = _add(folder, seeds, paces)
         except FolderError:
-            if paces or not folder.is_running():  # else it was started just now
+            if not folder.is_running():  # else it was started just now
                 raise
-            folder.leave_added((seed.url, seed.fallback) for seed in seeds)
-            new = len(seeds)
-        _warn_of_refused(folder, [seed.url for seed in seeds[:_LOOKED_AT]])
-        known = f" ({len(seeds) - new:,} known already)" if new < len(seeds) else ""
-        told = f"{counted(new, 'URL')} added{known}; go on with: weft resume {folder.path}"
-    print(f"weft: {told}", file=sys.stderr)
+            told = _leave(folder, seeds, paces)
+    tell(told)
     return 0
+
+
+def _leave(folder: Folder, seeds: Sequence[Seed], paces: Mapping[str, SitePace]) -> str:
+    """Leaves the URLs for the crawl that runs, which takes them at its next tick; what is told of it."""
+    if paces:
+        raise SpecError(
+            f"a list of sites with settings of their own cannot be given to a crawl that runs: stop it with"
+            f" `{command('stop', folder.path)}`, add the list, and go on with `{command('resume', folder.path)}`"
+        )
+    folder.leave_added((seed.url, seed.fallback) for seed in seeds)
+    return f"{counted(len(seeds), 'URL')} left for the crawl that runs in {folder.path}"
+
+
+def _add(folder: Folder, seeds: Sequence[Seed], paces: Mapping[str, SitePace]) -> str:
+    """Adds the URLs to the queue of a crawl that does not run; what is told of it."""
+    from weft.session import add_to_stopped
+
+    new = add_to_stopped(folder, seeds, paces)
+    _warn_of_refused(folder, [seed.url for seed in seeds[:_LOOKED_AT]])
+    known = f" ({len(seeds) - new:,} known already)" if new < len(seeds) else ""
+    return f"{counted(new, 'URL')} added{known}; go on with: {command('resume', folder.path)}"
 
 
 def _warn_of_refused(folder: Folder, urls: list[str]) -> None:
@@ -51,4 +61,4 @@ def _warn_of_refused(folder: Folder, urls: list[str]) -> None:
         for url in urls:
             page = crawl.page(url)
             if page is not None and page.state is None:
-                warn(f"{url} is not asked all the same: {page.reason} (weft why {folder.path} {url})")
+                warn(f"{url} is not asked all the same: {page.reason} ({command('why', folder.path, url)} tells more)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from weft.cli import COMMANDS
 from weft.errors import SpecError
@@ -64,7 +64,7 @@ def parser_of(command: str) -> argparse.ArgumentParser:
     """The argparse parser of one command."""
 
     class Parser(argparse.ArgumentParser):
-        def error(self, message: str) -> None:  # type: ignore[override]
+        def error(self, message: str) -> NoReturn:
             raise SpecError(f"{command}: {_reworded(message)} (see weft {command} --help)")
 
     parser = Parser(
@@ -80,9 +80,10 @@ def parser_of(command: str) -> argparse.ArgumentParser:
 
 def _reworded(message: str) -> str:
     """argparse's message as a sentence of ours."""
-    missing = message.partition("arguments are required: ")[2]
-    if missing:
-        return f"{missing} is missing"
+    required = message.partition("arguments are required: ")[2]
+    if required:
+        missing = required.split(", ")
+        return f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
     return (
         message.removeprefix("argument ")
         .replace(": invalid choice: ", " is given ")

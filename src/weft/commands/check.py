@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from weft.commands.machine import print_json
-from weft.commands.progress import Shown
+from weft.commands.progress import ShownProgress
 from weft.derive.check import Report, check_folder
 from weft.derive.read import StoredCrawl
 from weft.human import counted, human_bytes
@@ -13,7 +13,7 @@ from weft.safe import shown
 
 
 def run(args: argparse.Namespace) -> int:
-    with StoredCrawl(args.folder) as crawl, Shown("checking") as progress:
+    with StoredCrawl(args.folder) as crawl, ShownProgress("checking") as progress:
         report = check_folder(crawl, progress)
     if args.json:
         print_json(report)

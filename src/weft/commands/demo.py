@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
+from weft.cli import tell
 from weft.commands.machine import print_json
 from weft.demo.run import Facts, run_demo
 from weft.human import counted, human_bytes
@@ -39,10 +40,10 @@ def run(args: argparse.Namespace) -> int:
     elif not quiet:
         print("\n".join(_styled(line) for line in lines_of(facts)))
     if reason != DONE:
-        print(f"weft: the demo was stopped; what it has is in {folder}", file=sys.stderr)
+        tell(f"the demo was stopped; what it has is in {folder}")
         return reason.exit_code
     if not facts.complete:
-        print(f"weft: a bug in weft; is the demo complete? {_complete(facts)}", file=sys.stderr)
+        tell(f"a bug in weft; is the demo complete? {_complete(facts)}")
         return _FAILED
     return 0
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
+from weft.cli import tell
 from weft.commands.machine import print_json
-from weft.commands.progress import Shown
+from weft.commands.progress import ShownProgress
 from weft.derive.diff import Change, ChangeGraph, Comparison
 from weft.derive.graph import form_of, write_graph
 from weft.derive.graph.write import files_of, refuse_targets
 from weft.derive.read import StoredCrawl
 from weft.derive.rows import Column, write_rows
-from weft.safe import shown
 
 COLUMNS = (
     Column("what", ("what",), 5),
@@ -25,7 +24,7 @@ COLUMNS = (
 
 
 def run(args: argparse.Namespace) -> int:
-    with StoredCrawl(args.old) as old, StoredCrawl(args.new) as new, Shown() as progress:
+    with StoredCrawl(args.old) as old, StoredCrawl(args.new) as new, ShownProgress() as progress:
         if args.to_file:
             form = form_of(args.to_file)
             refuse_targets(files_of(args.to_file, form), new.folder, args.force)
@@ -40,8 +39,7 @@ def run(args: argparse.Namespace) -> int:
                 print_json(counts)
                 return 0
             for what, numbers in (("pages", counts.pages), ("links", counts.links)):
-                told = ", ".join(f"{number:,} {change}" for change, number in numbers.items())
-                print(shown(f"{what}: {told}"), file=sys.stderr)
+                tell(f"{what}: {', '.join(f'{number:,} {change}' for change, number in numbers.items())}")
             if not args.to_file or args.output or args.format:
                 changes = {"pages": found.pages, "links": found.links}.get(args.only, found.changes)
                 write_rows(changes(), Change, COLUMNS, asked=args.format, file=args.output, folder=new.folder)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import re
 
-from weft.commands.progress import Shown
+from weft.commands.progress import ShownProgress
 from weft.derive.duplicates.find import Duplicate, Duplicates
 from weft.derive.duplicates.verdicts import settings_of
 from weft.derive.read import StoredCrawl
 from weft.derive.rows import Column, write_rows
 from weft.errors import SpecError
 from weft.judge.likeness import Likeness
+from weft.options.values import read_fraction
 from weft.spec import Duplicates as Settings
 
 COLUMNS = (
@@ -21,12 +21,11 @@ COLUMNS = (
     Column("duplicate of", ("duplicate_of",)),
 )
 DEFAULT_THRESHOLD = 0.99
-_NUMBER = re.compile(r"\d{1,3}(?:\.\d{0,15})?|\.\d{1,15}", re.ASCII)
 
 
 def run(args: argparse.Namespace) -> int:
-    threshold = None if args.threshold is None else threshold_of(args.threshold)
-    with StoredCrawl(args.folder) as crawl, Shown() as progress:
+    threshold = None if args.threshold is None else _threshold(args.threshold)
+    with StoredCrawl(args.folder) as crawl, ShownProgress() as progress:
         like = _likeness(settings_of(crawl), threshold, args.minhash, args.similarity)
         found = Duplicates(crawl, like, progress)
         rows = found.rows(found.pairs() if args.pairs else found.clusters())
@@ -34,12 +33,12 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def threshold_of(text: str) -> float:
-    """The number that was given, from 0 to 1; ``SpecError`` for any other."""
-    number = float(text) if _NUMBER.fullmatch(text.strip()) else -1.0
-    if not 0 <= number <= 1:
-        raise SpecError(f"--threshold: {text!r} is not a number from 0 to 1 such as 0.99")
-    return number
+def _threshold(text: str) -> float:
+    """The number that was given; ``SpecError`` for what is none from 0 to 1."""
+    try:
+        return read_fraction(text)
+    except ValueError as error:
+        raise SpecError(f"--threshold: {error}") from None
 
 
 def _likeness(settings: Settings, threshold: float | None, minhash: str | None, similarity: str | None) -> Likeness:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 import msgspec
 
-from weft.cli import warn
+from weft.cli import tell, warn
 from weft.commands.machine import print_json
-from weft.commands.progress import Shown
+from weft.commands.progress import ShownProgress
 from weft.derive.graph import Choice, Level, Merged, form_of, graph_of, page_graph, write_graph
 from weft.derive.graph.build import picture_graph
-from weft.derive.graph.model import Progress
 from weft.derive.graph.pages import PageGraph
 from weft.derive.graph.write import PICTURES, files_of, refuse_targets, write_each_site
 from weft.derive.read import StoredCrawl
@@ -20,7 +18,7 @@ from weft.derive.rows import FORMATS as ROW_FORMATS
 from weft.derive.rows import Column, write_rows
 from weft.errors import FolderError, SpecError, StoreError
 from weft.human import counted
-from weft.safe import shown
+from weft.ports import Progress
 
 LOST_COLUMNS = (
     Column("depth", ("depth",), 5, right=True),
@@ -48,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     choice = _choice(args)
     if choice.dynamic:
         _want_gexf(args)
-    with StoredCrawl(args.folder) as crawl, Shown() as progress:
+    with StoredCrawl(args.folder) as crawl, ShownProgress() as progress:
         if args.per_site:
             written = _write_sites(crawl, choice, args, progress)
         elif args.to_file:
@@ -60,8 +58,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         files = written.files
         several = f"{counted(len(files), 'file')} in {args.per_site}" if args.per_site else ", ".join(files)
-        told = f"{counted(written.nodes, 'node')}, {counted(written.edges, 'edge')} in {several}"
-        print(shown(told), file=sys.stderr)
+        tell(f"{counted(written.nodes, 'node')}, {counted(written.edges, 'edge')} in {several}")
     return 0
 
 
@@ -135,7 +132,7 @@ def _what_if(args: argparse.Namespace) -> int:
     if args.per_site or (args.level or "page") != "page" or args.multi:
         raise SpecError("graph: --without is about pages of the whole crawl: not with --per-site, --level or --multi")
     choice = _choice(args)
-    with StoredCrawl(args.folder) as crawl, Shown() as progress:
+    with StoredCrawl(args.folder) as crawl, ShownProgress() as progress:
         if args.to_file:
             refuse_targets(files_of(args.to_file, form_of(args.to_file, args.format)), crawl.folder, args.force)
         graph = page_graph(crawl, choice, progress)
@@ -144,7 +141,7 @@ def _what_if(args: argparse.Namespace) -> int:
             found.mark()
             write_graph(graph, args.to_file, crawl.folder, form=args.format, force=args.force, progress=progress)
         told = f"{len(found.lost):,} of {counted(graph.node_count, 'page')} could not be reached"
-        print(shown(f"without {', '.join(args.without)}: {told}"), file=sys.stderr)
+        tell(f"without {', '.join(args.without)}: {told}")
         if not args.to_file:
             asked = args.format if args.format in ROW_FORMATS else None
             write_rows(found.pages(), Lost, LOST_COLUMNS, asked=asked, file=None, folder=crawl.folder)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _PLAIN_EVERY_S = 5.0
 
 
-class Shown:
+class ShownProgress:
     """Called with what is done, how far it is, and of how much (0: nobody knows). Silent work shows nothing at all."""
 
     def __init__(self, doing: str = "") -> None:
@@ -25,7 +25,7 @@ class Shown:
         self._bar: Progress | None = None
         self._task: TaskID | None = None
 
-    def __enter__(self) -> Shown:
+    def __enter__(self) -> ShownProgress:
         return self
 
     def __exit__(

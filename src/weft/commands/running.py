@@ -7,13 +7,14 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from weft import __version__
-from weft.commands.progress import Shown
+from weft.cli import tell
+from weft.commands.progress import ShownProgress
 from weft.errors import WeftError
 from weft.human import counted
 from weft.loop import Crawl, Observer, StopReason
 from weft.observe import CsvLogs, LiveScreen, PlainLines, RunLog, closing_words, is_terminal
-from weft.results import result_folder, silent, write_results
-from weft.safe import shown
+from weft.ports import silent
+from weft.results import result_folder, write_results
 from weft.session import Plan, run_plan
 
 
@@ -31,25 +32,25 @@ def run_shown(plan: Plan, *, quiet: bool, log: str) -> int:
         log_of_runs.note(f"ended by a fault: {error}")
         if running:
             with suppress(WeftError):
-                _unload(plan, quiet=quiet)
+                _leave_results(plan, quiet=quiet)
         raise
     words = closing_words(running[0], reason, running[0].parts.frontier.wait_s())
     log_of_runs.note(words)
     if not quiet or reason.exit_code == 1:
-        print(f"weft: {words}", file=sys.stderr)
-    _unload(plan, quiet=quiet)
+        tell(words)
+    _leave_results(plan, quiet=quiet)
     return reason.exit_code
 
 
 def _displayed(plan: Plan, running: list[Crawl], *, quiet: bool, log: str) -> StopReason:
-    """Why the run ended."""
+    """Why the run ended; what runs is put into ``running`` as soon as it does."""
     keep, logs = plan.spec.keep, plan.folder.logs
     common, errors = Path(keep.common_log or logs / "common.csv"), Path(keep.error_log or logs / "error.csv")
     observers: list[Observer] = [CsvLogs(common, errors, sys.stderr, log)]
     with ExitStack() as stack:
         if not quiet:
             for words in _unusual(plan):
-                print(f"weft: {words}", file=sys.stderr)
+                tell(words)
             if is_terminal() and log == "files":
                 from rich.console import Console
 
@@ -59,17 +60,18 @@ def _displayed(plan: Plan, running: list[Crawl], *, quiet: bool, log: str) -> St
         return run_plan(plan, observers, running.append)
 
 
-def _unload(plan: Plan, *, quiet: bool) -> None:
-    with Shown("the graphs of the sites:") as progress:
+def _leave_results(plan: Plan, *, quiet: bool) -> None:
+    """Writes what the run leaves for its user, and tells where."""
+    with ShownProgress("the graphs of the sites:") as progress:
         results = write_results(plan.spec, plan.folder, silent if quiet else progress)
     if quiet:
         return
     for one in results if plan.spec.keep.graph_summary else ():
         numbers = (counted(one.pages, "page"), counted(one.links, "link"), f"{one.external:,} to other sites")
-        print(f"weft: {shown(one.site)}: {', '.join(numbers)}", file=sys.stderr)
+        tell(f"{one.site}: {', '.join(numbers)}")
     target = result_folder(plan.spec, plan.folder)
     if target is not None:
-        print(f"weft: the graph of {counted(len(results), 'site')} is in {shown(str(target))}", file=sys.stderr)
+        tell(f"the graph of {counted(len(results), 'site')} is in {target}")
 
 
 def _unusual(plan: Plan) -> list[str]:

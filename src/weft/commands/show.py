@@ -6,21 +6,21 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from weft.derive.body import Answer, answer_of, body_of
+from weft.derive.body import Answer, answer_of, body_of, never_answered
 from weft.derive.nearest import nearest_urls
 from weft.derive.read import Page, StoredCrawl
 from weft.errors import NO_URL, SpecError, WeftError
-from weft.human import counted
+from weft.human import command, counted
 from weft.safe import shown, shown_text
 from weft.url import parse
 
 
 def run(args: argparse.Namespace) -> int:
     with StoredCrawl(args.folder) as crawl:
-        page_id = crawl.page_id(args.url)
-        page = crawl.page(args.url) if page_id is not None else None
         if parse(args.url) is None:
             raise SpecError(f"{args.url!r} {NO_URL}")
+        page_id = crawl.page_id(args.url)
+        page = crawl.page_by_id(page_id) if page_id is not None else None
         if page_id is None or page is None:
             raise WeftError(_not_known(crawl, args.url))
         answer = answer_of(crawl, page_id)
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
             print("\n".join(shown(line) for line in _summary(page, answer)))
             return 0
         if answer is None:
-            raise WeftError(f"{page.url} was never asked: weft why {crawl.folder.path} {page.url}")
+            raise WeftError(f"{page.url} was never asked ({command('why', crawl.folder.path, page.url)} tells more)")
         if args.headers:
             _print_headers(answer)
         elif args.body:
@@ -46,7 +46,7 @@ def _not_known(crawl: StoredCrawl, url: str) -> str:
 
 def _print_headers(answer: Answer) -> None:
     if answer.head is None:
-        raise WeftError(f"{answer.url} never answered: {answer.cause}{f' ({answer.detail})' if answer.detail else ''}")
+        raise never_answered(answer)
     if sys.stdout.isatty():
         print(shown_text(answer.head).rstrip("\n"))
     else:

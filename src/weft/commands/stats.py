@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from weft.commands.progress import Shown
+from weft.cli import tell
+from weft.commands.progress import ShownProgress
 from weft.derive.graph.write import refuse_targets
 from weft.derive.read import StoredCrawl
 from weft.derive.stats import Statistics, gather
@@ -24,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     with StoredCrawl(args.folder) as crawl:
         if args.html is not None:  # before the counting, which may take minutes
             refuse_targets((Path(args.html),), crawl.folder, args.force)
-        with Shown("counting") as progress:
+        with ShownProgress("counting") as progress:
             statistics = gather(crawl, progress, against)
         with statistics:
             if args.html is not None:
@@ -36,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
 def _report(statistics: Statistics, args: argparse.Namespace) -> None:
     from weft.derive.report import write_report
 
-    with Shown("writing") as progress:
+    with ShownProgress("writing") as progress:
         write_report(statistics, args.html, force=args.force, progress=progress)
 
 
@@ -49,7 +50,7 @@ def _tell(statistics: Statistics, args: argparse.Namespace) -> None:
         for line in lines_of(statistics):
             print(line)
     else:
-        print(f"the report is in {args.html}", file=sys.stderr)
+        tell(f"the report is in {args.html}")
 
 
 def _write(pieces: Iterator[bytes]) -> None:

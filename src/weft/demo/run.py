@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from weft.demo.invented import TRAP_PREFIX, Entry, InventedWeb
-from weft.demo.server import Asked, Served, serve_invented
+from weft.demo.server import Asked, Served, environment, serve_invented
 from weft.derive.check import check_folder
 from weft.derive.read import Page, StoredCrawl
 from weft.derive.why import Story, story_of
@@ -24,6 +23,7 @@ from weft.folder import Folder
 from weft.human import counted
 from weft.loop import Observer, StopReason
 from weft.options import read_spec, spec_of
+from weft.ports import silent
 from weft.records import State
 from weft.session import Plan, plan_crawl, plan_resume, run_plan
 
@@ -131,10 +131,8 @@ def _refusing_port() -> Iterator[int]:
 
 def _run_until_killed(folder: Folder) -> int | None:
     """Starts the crawl in a process of its own and kills it; the pages it had stored, None if it was done before."""
-    source = str(Path(__file__).resolve().parents[2])
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([source, *filter(None, [os.environ.get("PYTHONPATH")])])}
     command = [sys.executable, "-P", "-m", "weft", "resume", str(folder.path), "--quiet"]
-    with subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, start_new_session=True) as child:
+    with subprocess.Popen(command, env=environment(), stdin=subprocess.DEVNULL, start_new_session=True) as child:
         try:
             deadline = time.monotonic() + KILL_WITHIN_S
             while child.poll() is None and _stored_pages(folder) < KILL_AT_PAGES and time.monotonic() < deadline:
@@ -161,7 +159,7 @@ def _facts(folder: Folder, reason: StopReason, served: Served, killed_at: int | 
         sitemaps = crawl.connection.execute("SELECT count(*) FROM sitemap WHERE state = 'C'").fetchone()[0]
         example = _example(pages)
         why = _in_a_sentence(story_of(crawl, example)) if example is not None else None
-        report = check_folder(crawl, lambda what, done, total: None)
+        report = check_folder(crawl, silent)
     answered = {page.url for page in pages if page.state == State.COMPLETED}  # each of them answers in this web
     ours = {url for url in answered if served.web.place(url) is not None and TRAP_PREFIX not in url}
     statuses = Counter(page.status for page in pages if page.status is not None)

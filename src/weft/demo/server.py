@@ -221,16 +221,20 @@ def serve_invented(web: InventedWeb, port: int = 0, *, process: bool = False, re
         thread.stop()
 
 
+def environment() -> dict[str, str]:
+    """The environment of a process that finds this weft, wherever it lies."""
+    source = str(Path(__file__).resolve().parents[2])
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([source, *filter(None, [os.environ.get("PYTHONPATH")])])}
+
+
 @contextmanager
 def _in_process(web: InventedWeb, port: int, record: bool) -> Iterator[Served]:
     command = [sys.executable, "-P", "-m", "weft.demo.server", "--settings", _settings(web), "--port", str(port)]
-    source = str(Path(__file__).resolve().parents[2])
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([source, *filter(None, [os.environ.get("PYTHONPATH")])])}
     with subprocess.Popen(
         [*command, "--record"] if record else command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env=environment,
+        env=environment(),
         text=True,
         start_new_session=True,  # a Ctrl-C is for the crawl; the server ends when its input does
     ) as child:

@@ -8,6 +8,8 @@ import msgspec
 
 from weft.derive.read import StoredCrawl
 from weft.errors import WeftError
+from weft.human import command
+from weft.records import Purpose
 
 _FOLD = re.compile(r"\r?\n[ \t]+")
 
@@ -45,7 +47,8 @@ def answer_of(crawl: StoredCrawl, page: int) -> Answer | None:
         row = db.execute(f"{_ANSWER} WHERE v.id = ?", visit).fetchone()
         if row is not None and row[2] is None:  # the last attempt failed; an earlier one may have been answered
             earlier = (
-                f"{_ANSWER} WHERE v.page = ? AND v.purpose = 0 AND v.status IS NOT NULL ORDER BY v.id DESC LIMIT 1"
+                f"{_ANSWER} WHERE v.page = ? AND v.purpose = {Purpose.PAGE.value} AND v.status IS NOT NULL"
+                " ORDER BY v.id DESC LIMIT 1"
             )
             row = db.execute(earlier, (page,)).fetchone() or row
     return None if row is None else _answer(row)
@@ -75,44 +78,36 @@ def original_of(crawl: StoredCrawl, answer: Answer) -> Answer:
 def body_of(crawl: StoredCrawl, answer: Answer) -> bytes:
     """The body as weft read it: decoded, cut at the same bound. ``WeftError`` says why it cannot be had."""
     if answer.status is None:
-        raise WeftError(f"{answer.url} never answered: {answer.cause}{f' ({answer.detail})' if answer.detail else ''}")
+        raise never_answered(answer)
     stored = original_of(crawl, answer)
     if stored.file is None or stored.offset is None:
         raise WeftError(_no_body(crawl, answer))
     from weft.fetch.decode import decode_body
-    from weft.store.warc import read_record
+    from weft.store.warc_reader import read_record
 
     record = read_record(crawl.folder.warc / stored.file, stored.offset, stored.length)
     size = answer.size if answer.size is not None else len(record.body)
     return decode_body(record.body, answer.header_values("content-encoding"), size).body
 
 
+def never_answered(answer: Answer) -> WeftError:
+    """Says why there is neither a head nor a body."""
+    detail = f" ({answer.detail})" if answer.detail else ""
+    return WeftError(f"{answer.url} never answered: {answer.cause}{detail}")
+
+
 def _no_body(crawl: StoredCrawl, answer: Answer) -> str:
     if not crawl.spec.keep.archive:
         return f"the crawl in {crawl.folder.path} keeps no bodies (--no-archive); --headers of {answer.url} are there"
-    return f"the body of {answer.url} is gone from the archive (weft check {crawl.folder.path} tells more)"
+    return f"the body of {answer.url} is gone from the archive ({command('check', crawl.folder.path)} tells more)"
 
 
 def _answer(row: tuple[object, ...]) -> Answer:
-    fields = dict(zip(_FIELDS, row, strict=True))
+    fields = dict(zip(Answer.__struct_fields__, row, strict=True))
     return msgspec.convert({**fields, "revisit": bool(fields["revisit"])}, Answer)
 
 
-_FIELDS = (
-    "visit",
-    "url",
-    "status",
-    "cause",
-    "detail",
-    "head",
-    "size",
-    "hash",
-    "digest",
-    "revisit",
-    "file",
-    "offset",
-    "length",
-)
+# in the order of the fields of Answer
 _ANSWER = """
 SELECT v.id, u.text, v.status, v.cause, v.detail, v.headers, v.size, v.hash, v.digest, v.revisit, w.file, v.warc_offset,
        v.warc_length

@@ -35,6 +35,7 @@ _LEAST_WIDTH = 8
 _ROOM = 32  # for a URL to say something
 
 Row = TypeVar("Row", bound=msgspec.Struct)
+Thing = TypeVar("Thing")
 
 
 class Column(NamedTuple):
@@ -72,7 +73,7 @@ def write_rows(
     """Writes all rows to the file, or to the standard output; ``SpecError`` where that cannot be."""
     form = format_of(asked, file)
     if form == "parquet":
-        _need_pyarrow()
+        need_pyarrow()
         if file is None and sys.stdout.isatty():
             raise SpecError("parquet is no text: write it to a file with -o FILE")
     with _output(file, folder) as out:
@@ -89,7 +90,8 @@ def write_rows(
                 )
 
 
-def _batches(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
+def batches(rows: Iterable[Thing], size: int) -> Iterator[list[Thing]]:
+    """The rows in lists of this size; the last one may be shorter."""
     iterator = iter(rows)
     while batch := list(islice(iterator, size)):
         yield batch
@@ -135,18 +137,7 @@ def refuse_target(path: Path, folder: Folder) -> None:
         raise SpecError(f"{path} is a folder: name a file")
     if not path.parent.is_dir():
         raise SpecError(f"{path} cannot be written: there is no folder {path.parent}")
-    real, home = path.resolve(), folder.path.resolve()
-    own = {
-        folder.spec,
-        folder.db,
-        folder.stop,
-        home / "lock",
-        home / "parsing",
-        home / "crawl.db-wal",
-        home / "crawl.db-shm",
-    }
-    inside = real.parent in {home / name for name in ("warc", "logs", "index", "added")}
-    if inside or real in {path.resolve() for path in own}:
+    if folder.owns(path):
         raise SpecError(f"{path} belongs to the crawl itself: name another file")
 
 
@@ -155,7 +146,7 @@ def refuse_target(path: Path, folder: Folder) -> None:
 
 def _write_jsonl(rows: Iterable[Row], out: IO[bytes]) -> None:
     encode = msgspec.json.Encoder().encode_lines
-    for batch in _batches(rows, _BATCH):
+    for batch in batches(rows, _BATCH):
         out.write(in_json(encode(batch)))
 
 
@@ -163,18 +154,19 @@ def _write_csv(rows: Iterable[Row], kind: type[Row], out: IO[bytes]) -> None:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(kind.__struct_fields__)
-    for batch in chain([[]], _batches(rows, _BATCH)):
+    for batch in chain([[]], batches(rows, _BATCH)):
         writer.writerows([[cell(value) for value in msgspec.structs.astuple(row)] for row in batch])
         out.write(text.getvalue().encode("utf-8"))
         text.seek(0)
         text.truncate()
 
 
-def _need_pyarrow() -> None:
+def need_pyarrow() -> None:
+    """Raises ``SpecError`` where pyarrow is not installed."""
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
-        raise SpecError("--format parquet needs pyarrow, which is not installed: pip install 'weft[parquet]'") from None
+        raise SpecError("parquet needs pyarrow, which is not installed: pip install 'weft[parquet]'") from None
 
 
 def _write_parquet(rows: Iterable[Row], kind: type[Row], out: IO[bytes]) -> None:
@@ -183,7 +175,7 @@ def _write_parquet(rows: Iterable[Row], kind: type[Row], out: IO[bytes]) -> None
 
     schema = _schema(kind)
     with parquet.ParquetWriter(out, schema, compression="zstd") as writer:
-        for batch in _batches(rows, _ROW_GROUP):
+        for batch in batches(rows, _ROW_GROUP):
             values = zip(*map(msgspec.structs.astuple, batch), strict=True)
             columns = [pyarrow.array(column, field.type) for column, field in zip(values, schema, strict=True)]
             writer.write_batch(pyarrow.record_batch(columns, schema=schema), row_group_size=_ROW_GROUP)
@@ -210,7 +202,7 @@ def _write_table(rows: Iterable[Row], columns: Sequence[Column], out: IO[bytes],
     columns, widths = _fitting(columns, shutil.get_terminal_size().columns)
     heading = _line([column.name for column in columns], columns, widths)
     out.write((f"\x1b[1m{heading}\x1b[0m\n" if bold else f"{heading}\n").encode())
-    for batch in _batches(rows, 100):
+    for batch in batches(rows, 100):
         lines = [_line([_shown_cell(row, column) for column in columns], columns, widths) for row in batch]
         out.write("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
         out.flush()

@@ -7,7 +7,6 @@ in crawl.toml; ``differences`` tells what may not change on resume; ``reference_
 from __future__ import annotations
 
 from weft.options.build import (
-    SPEC_FILE,
     Difference,
     Order,
     crawl_order,
@@ -28,7 +27,6 @@ __all__ = [
     "GROUPS",
     "OPTIONS",
     "PRESETS",
-    "SPEC_FILE",
     "Difference",
     "Option",
     "Order",

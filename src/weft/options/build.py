@@ -11,13 +11,14 @@ import msgspec
 
 from weft.errors import SpecError
 from weft.options.option import Option, Run, value_in
+from weft.options.reference import readable
 from weft.options.sites import settings_of
 from weft.options.table import BY_NAME, OPTIONS, PRESETS
 from weft.options.toml import Given, SpecFile, read_toml, withheld_secrets, write_toml, written_value
 from weft.options.values import Context, Value
 from weft.spec import CrawlSpec, Politeness
 
-SPEC_FILE = "crawl.toml"
+SPEC_FILE = "crawl.toml"  # as in weft.folder, which help need not load
 LEAST_SKIPPED = 0.5  # texts less alike than this share too little to be looked up page by page
 RCCRAWLER = ".ini"
 
@@ -130,7 +131,9 @@ def spec_of(seeds: Sequence[str], options: Mapping[str, object]) -> CrawlSpec:
             known = [option.name.replace("-", "_") for option in OPTIONS if option.in_spec]
             raise SpecError(f"unknown option {key!r} (nearest: {nearest(key, known)})")
         plain = str(raw) if isinstance(raw, os.PathLike) else raw
-        layer[name] = Given(plain if plain is not None else _nothing(BY_NAME[name]), key, Path.cwd())
+        layer[name] = Given(
+            plain if plain is not None else BY_NAME[name].kind.write(BY_NAME[name].default), key, Path.cwd()
+        )
     for seed in seeds:
         if not isinstance(seed, str | os.PathLike):
             raise SpecError(f"a seed is a text, not of type {type(seed).__name__} (a list is given as *seeds)")
@@ -146,7 +149,7 @@ def differences(old: CrawlSpec, new: CrawlSpec) -> list[Difference]:
     go on without it.
     """
     changed = [
-        Difference(option, _shown(old, option), _shown(new, option))
+        Difference(option, readable(written_value(old, option)), readable(written_value(new, option)))
         for option in OPTIONS
         if option.in_spec and not option.may_change and value_in(old, option) != value_in(new, option)
     ]
@@ -310,18 +313,6 @@ def _absolute(seeds: Sequence[str], folder: Path) -> tuple[str, ...]:
     return tuple(
         os.path.abspath(folder / seed) if "://" not in seed and (folder / seed).is_file() else seed for seed in seeds
     )
-
-
-def _nothing(option: Option) -> object:
-    """What is written for None."""
-    return option.kind.write(None) if option.default is None else option.kind.write(option.default)
-
-
-def _shown(spec: CrawlSpec, option: Option) -> str:
-    written = written_value(spec, option)
-    if isinstance(written, bool):
-        return "on" if written else "off"
-    return ",".join(written) or "none" if isinstance(written, list) else str(written) or "not set"
 
 
 def _want_secrets(names: Sequence[str], layers: Sequence[Layer]) -> None:

@@ -42,17 +42,17 @@ def _row(option: Option) -> str:
     if option.example:
         meaning += f" (example: `{option.flag} {option.example}`)"
     resume = "yes" if option.may_change else "no"
-    cells = [f"`{shorter}{flag}`", f"`{shown(option.kind.write(option.default))}`", resume, meaning]
+    cells = [f"`{shorter}{flag}`", f"`{readable(option.kind.write(option.default))}`", resume, meaning]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def _preset(mode: str) -> str:
     by_name = {option.name: option for option in OPTIONS}
-    settings = (f"`{name} = {shown(by_name[name].kind.write(value))}`" for name, value in PRESETS[mode].items())
+    settings = (f"`{name} = {readable(by_name[name].kind.write(value))}`" for name, value in PRESETS[mode].items())
     return f"| `--mode {mode}` | {', '.join(settings)} |"
 
 
-def shown(value: Plain) -> str:
+def readable(value: Plain) -> str:
     """A written value as people read it."""
     if isinstance(value, bool):
         return "on" if value else "off"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import msgspec
+
 from weft.options.checks import host_with_port, nearest, shown
-from weft.options.values import Context, Kind, Plain, Value, one_line, optional, parts_of, time, whole
+from weft.options.values import Context, Kind, Plain, Value, lines_of, optional, time, whole
 from weft.spec import NO_BOUND, SitePace
 
 _SETTINGS = {"per-host": whole(1, 10_000), "delay": time(0, 86_400), "max-depth": optional(whole(0))}
@@ -28,10 +30,10 @@ def _read(raw: object, context: Context) -> Value:
     if isinstance(raw, Mapping):
         new = list(_of_table(raw, context))
     else:
-        lines = [one_line(part) for part in parts_of(raw)]
-        if lines == ["none"]:
+        lines = lines_of(raw)
+        if lines is None:
             return ()
-        new = [_of_text(line, context) for line in lines if line]
+        new = [_of_text(line, context) for line in lines]
     below = context.below if isinstance(context.below, tuple) else ()
     by_site = {pace.site: pace for pace in below if isinstance(pace, SitePace)}
     return tuple((by_site | {pace.site: pace for pace in new}).values())
@@ -65,7 +67,7 @@ def _pace(name: str, settings: Mapping[str, object], context: Context) -> SitePa
         except ValueError as error:
             raise ValueError(f"{name}: {key}: {error}") from None
         values[_FIELDS[key]] = NO_BOUND if value is None else value
-    return SitePace(site=site_name(name), **values)  # type: ignore[arg-type]  # each was read by its own kind
+    return msgspec.convert({"site": site_name(name), **values}, SitePace)
 
 
 def _write(value: Value) -> Plain:

@@ -35,6 +35,7 @@ DECIMAL_SIZES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 BINARY_SIZES = {"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40}
 
 TIMES_ACCEPTED = "a time such as 0.5, 100s, 5m, 2h or 7d (a bare number is seconds)"
+FRACTIONS_ACCEPTED = "a number from 0 to 1 such as 0.99"
 SIZES_ACCEPTED = "a size in bytes such as 500000, 10M or 1G (powers of 1000), or 1Gi (powers of 1024)"
 
 _NUMBER = r"(\d{1,15}(?:\.\d{0,9})?|\.\d{1,9})"
@@ -157,22 +158,25 @@ def whole(low: int = 0, high: int = MAX_WHOLE) -> Kind:
     return Kind(accepts, "N", read, _as_it_is)
 
 
+def read_fraction(raw: object) -> float:
+    """A number from 0 to 1."""
+    number = float(raw) if isinstance(raw, str) and _FRACTION.fullmatch(raw.strip()) else raw
+    if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= 1:
+        raise ValueError(f"{shown(raw)} is not {FRACTIONS_ACCEPTED}")
+    return float(number)
+
+
 def fraction() -> Kind:
     """A number from 0 to 1."""
-    accepts = "a number from 0 to 1 such as 0.99"
 
     def read(raw: object, _context: Context) -> Value:
-        if isinstance(raw, str) and _FRACTION.fullmatch(raw.strip()):
-            raw = float(raw)
-        if isinstance(raw, bool) or not isinstance(raw, int | float) or not 0 <= raw <= 1:
-            raise ValueError(f"{shown(raw)} is not {accepts}")
-        return float(raw)
+        return read_fraction(raw)
 
     def write(value: Value) -> Plain:
         assert isinstance(value, float)
         return value
 
-    return Kind(accepts, "SHARE", read, write)
+    return Kind(FRACTIONS_ACCEPTED, "SHARE", read, write)
 
 
 def optional(kind: Kind, word: str = "none") -> Kind:
@@ -290,10 +294,7 @@ def several(metavar: str, check: Callable[[str], str], accepts: str) -> Kind:
     """Any number of texts, each checked, in order, each once. The word none empties the list."""
 
     def read(raw: object, _context: Context) -> Value:
-        lines = [one_line(part) for part in parts_of(raw)]
-        if lines == ["none"]:
-            return ()
-        return tuple(dict.fromkeys(check(line) for line in lines if line))
+        return tuple(dict.fromkeys(map(check, lines_of(raw) or ())))
 
     return Kind(accepts, metavar, read, as_list, many=True)
 
@@ -302,11 +303,11 @@ def several_headers() -> Kind:
     """Header lines; a header given here replaces one of the same name below."""
 
     def read(raw: object, context: Context) -> Value:
-        lines = [one_line(part) for part in parts_of(raw)]
-        if lines == ["none"]:
+        lines = lines_of(raw)
+        if lines is None:
             return ()
         below = _texts_below(context)
-        new = [header(line) for line in lines if line]
+        new = [header(line) for line in lines]
         names = {header_name(line) for line in new}
         return tuple(line for line in below if header_name(line) not in names) + tuple(new)
 
@@ -348,6 +349,12 @@ def parts_of(raw: object) -> list[object]:
     if isinstance(raw, list | tuple):
         return list(raw)
     raise ValueError(f"{shown(raw)} is not a text or a list of texts")
+
+
+def lines_of(raw: object) -> list[str] | None:
+    """The texts of a list, empty ones left out; None for the word none, which takes away what holds below, too."""
+    lines = [one_line(part) for part in parts_of(raw)]
+    return None if lines == ["none"] else [line for line in lines if line]
 
 
 def _texts_below(context: Context) -> tuple[str, ...]:

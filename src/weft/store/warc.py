@@ -1,4 +1,4 @@
-"""Answers kept as WARC 1.1, a gzip member per record, and read back by place (E3).
+"""Answers kept as WARC 1.1, a gzip member per record (E3); ``warc_reader`` reads them back by their places.
 
 An exchange is a ``response`` (or ``revisit``) record followed by its ``request`` record, which names the first by
 WARC-Concurrent-To. The payload is the body as received, content encoding still on it. The transfer encoding is gone
@@ -7,7 +7,7 @@ that no longer fit are kept under ``X-Crawler-`` names and one true Content-Leng
 HTTP/2 heads are written in HTTP/1.1 form with WARC-Protocol beside them: all readers insist on ``HTTP/1.x``.
 
 Bytes reach the disk when ``flush`` is called, once a tick. The database then commits ``positions()``, and after a
-kill ``recover`` cuts every file back to what was committed. No file is ever opened again for writing.
+kill ``warc_recovery`` cuts every file back to what was committed. No file is ever opened again for writing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from __future__ import annotations
 import hashlib
 import os
 import random
-import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -24,34 +23,25 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
-from isal import igzip_lib, isal_zlib
+from isal import igzip_lib
 
-from weft.errors import FolderError, StoreError
+from weft.errors import StoreError
 from weft.lazy import regex
+from weft.store.warc_heads import sound_request_head as _sound_request_head
+from weft.store.warc_heads import sound_response_head as _sound_response_head
+from weft.store.warc_heads import with_true_length as _with_true_length
 
 LEVEL = 1  # the next one takes a quarter more time for one byte in a hundred
 SMALL_B = 2_048
 SMALL_LEVEL = 0  # the better levels take six times as long to begin as such a record takes
-MAX_RECORD_B = 1 << 30  # no record is read past this, whatever a damaged or foreign file says
 REVISIT_PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 CONFORMS_TO = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
 
 _WRITE_AT_B = 16 << 20  # bytes held in memory before they are written although no tick is due
-_READ_B = 1 << 16
 _MAX_SERIAL = 99_999
-_IsalError: type[Exception] = isal_zlib.IsalError  # type: ignore[assignment]  # its stub names an instance, not the class
 
 OUR_FILE = regex(r"weft-[A-Za-z0-9_-]+-\d{14}-\d{5}\.warc(\.gz)?")
 _PREFIX = regex(r"[A-Za-z0-9_-]{1,64}")
-_HEADER_LINES = rb"(?>[!-9;-~]++:[^\r\n\0]*+\r\n)*+\r\n"
-_SOUND_RESPONSE = re.compile(rb"HTTP/1\.[01] \d\d\d(?: [^\r\n\0]*+)?\r\n" + _HEADER_LINES)
-_SOUND_REQUEST = re.compile(rb"[A-Z]++ [!-~]++ HTTP/1\.[01]\r\n" + _HEADER_LINES)
-_SOUND_HEADER = regex(rb"[!-9;-~]+[ \t]*:")
-_STATUS_LINE = regex(rb"HTTP/(\d)(?:\.\d)? +(\d\d\d)(?: +(.*))?", re.DOTALL)
-_ANY_STATUS = regex(rb"(?<!\d)\d\d\d(?!\d)")
-_FOLD = regex(rb"\n[ \t]+")
-_REQUEST_LINE = regex(rb"([A-Z]+) +([!-~]+)")
-_LENGTH_HEADERS = (b"transfer-encoding:", b"content-length:")
 _CONTROL = regex(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _NOT_NAME = regex(r"[^A-Za-z0-9_.-]+")
 _BASE32 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".ljust(256)
@@ -78,15 +68,6 @@ class RevisitOf(NamedTuple):
     url: str
     date: datetime
     digest: str
-
-
-class Record(NamedTuple):
-    """One record. ``http_head`` is empty and ``body`` the whole block where the block is no HTTP message."""
-
-    type: str
-    headers: dict[str, str]
-    http_head: bytes
-    body: bytes
 
 
 def payload_digest(wire: bytes, more: bytes = b"") -> str:
@@ -152,7 +133,6 @@ class WarcWriter:
         self._buffered_b = 0
         self._disk_b = 0
         self._closed: dict[str, int] = {}
-        self._unsynced: set[str] = set()
         self._broken = ""
 
     def write_exchange(
@@ -227,20 +207,6 @@ class WarcWriter:
             self._give_up()
             raise self._failure(self._name, FileNotFoundError())
         self._disk_b += len(data)
-        self._unsynced.add(self._name)
-
-    def sync(self) -> None:
-        """What was flushed is on the disk itself, also after a power cut."""
-        for name in sorted(self._unsynced):
-            try:
-                fd = os.open(self._folder / name, os.O_RDONLY)
-                try:
-                    os.fdatasync(fd)
-                finally:
-                    os.close(fd)
-            except OSError as error:
-                raise self._failure(name, error) from error
-            self._unsynced.discard(name)
 
     def positions(self) -> dict[str, tuple[int, bool]]:
         """For each file of this writer: how many bytes are on disk, whether it is closed. Whole records only."""
@@ -319,7 +285,7 @@ class WarcWriter:
         self._name, self._fd, self._disk_b = "", -1, 0
 
     def _give_up(self) -> None:
-        """Leaves the file with whole records only. Best effort: ``recover`` does the same at the next start."""
+        """Leaves the file with whole records only. Best effort: ``warc_recovery`` does the same at the next start."""
         path = self._folder / self._name
         try:
             os.ftruncate(self._fd, self._disk_b)
@@ -338,6 +304,19 @@ class WarcWriter:
             gone = path if self._folder.exists() else self._folder
             self._broken = f"{gone} is gone: somebody has removed or moved it while the crawl ran"
         return StoreError(self._broken)
+
+
+def cut_files(folder: Path, prefix: str, sizes: Mapping[str, int]) -> None:
+    """Makes the files of one writer that is gone end where they are known to; those that nobody knows are removed."""
+    try:
+        for path in folder.glob(f"weft-{prefix}-*.warc*"):
+            size_b = sizes.get(path.name)
+            if size_b is None:
+                path.unlink()
+            elif path.stat().st_size > size_b:
+                os.truncate(path, size_b)
+    except OSError as error:
+        raise StoreError(f"cannot tidy {folder}: {error.strerror or error}") from error
 
 
 def _write_all(fd: int, data: bytes) -> None:
@@ -376,175 +355,3 @@ def _one_line(text: str) -> str:
 def _warc_fields(fields: Mapping[str, str]) -> bytes:
     lines = [f"{_NOT_NAME.sub('-', name) or '-'}: {_one_line(value)}\r\n" for name, value in fields.items()]
     return "".join(lines).encode("utf-8", "replace")
-
-
-def _sound_response_head(head: bytes) -> bytes:
-    """The head as it is, if every reader will find its end where we put it; else repaired line by line."""
-    if _SOUND_RESPONSE.fullmatch(head):
-        return head
-    first, lines = _head_lines(head)
-    if found := _STATUS_LINE.fullmatch(first):
-        version = b"1.0" if first.startswith(b"HTTP/1.0") else b"1.1"
-        return _join_head(b"HTTP/%b %b %b" % (version, found[2], found[3] or b""), lines)
-    status = _ANY_STATUS.search(first)  # "ICY 200 OK" and the like
-    return _join_head(b"HTTP/1.1 %b " % (status[0] if status else b"000"), [b"X-Crawler-Status-Line: " + first, *lines])
-
-
-def _sound_request_head(head: bytes) -> bytes:
-    if _SOUND_REQUEST.fullmatch(head):
-        return head
-    first, lines = _head_lines(head)
-    found = _REQUEST_LINE.match(first)
-    return _join_head(b"%b %b HTTP/1.1" % (found[1], found[2]) if found else b"GET / HTTP/1.1", lines)
-
-
-def _head_lines(head: bytes) -> tuple[bytes, list[bytes]]:
-    """First line and header lines: folds undone, no empty line, every line a ``name: value``."""
-    flat = head.replace(b"\r\n", b"\n").replace(b"\r", b" ").replace(b"\0", b" ")
-    first, *rest = _FOLD.sub(b" ", flat).strip(b"\n ").split(b"\n")
-    lines: list[bytes] = []
-    for line in rest:
-        if not line.decode("latin-1").strip():  # some readers end the head at a line of any Unicode space
-            continue
-        if _SOUND_HEADER.match(line):
-            lines.append(line)
-        else:
-            lines.append(b"X-Crawler-Bad-Header: " + line.strip())
-    return first, lines
-
-
-def _join_head(first: bytes, lines: list[bytes]) -> bytes:
-    return b"\r\n".join([first, *lines, b"", b""])
-
-
-def _with_true_length(head: bytes, body_b: int) -> bytes:
-    """The head with no header that tells another length, or another framing, than the payload has."""
-    lower = head.lower()
-    if not lower.count(b"\r\ntransfer-encoding"):  # `in` words an error before it looks for bytes in bytes
-        lengths = lower.count(b"\r\ncontent-length")
-        if not lengths or (lengths == 1 and _tells(lower, b"%d" % body_b)):
-            return head
-    if not body_b and head[9:12] in (b"204", b"304"):  # they have no body, and a length there speaks of another answer
-        return head
-    first, *lines = head[:-4].split(b"\r\n")
-    renamed = [b"X-Crawler-" + line if _is_length_header(line) else line for line in lines]
-    return _join_head(first, [*renamed, b"Content-Length: %d" % body_b])
-
-
-def _tells(lower: bytes, length: bytes) -> bool:
-    """Whether the only Content-Length of a head, in lower case, has this value, however it is spaced."""
-    line = lower.partition(b"\r\ncontent-length")[2].partition(b"\r\n")[0]
-    return line.partition(b":")[2].strip() == length
-
-
-def _is_length_header(line: bytes) -> bool:
-    name, colon, _ = line.partition(b":")
-    return name.strip().lower() + colon in _LENGTH_HEADERS
-
-
-# Coming back
-
-
-def recover(folder: Path, committed: Mapping[str, int]) -> list[str]:
-    """The names of committed files that are missing or shorter than they must be; all others are made to fit.
-
-    A file is cut back to its committed length; a file of ours that is not committed is removed. Files that have
-    other names than we give are left alone, and nothing is cut through a link.
-    """
-    damaged = []
-    try:
-        for name, size_b in sorted(committed.items()):
-            path = folder / name
-            surplus_b = path.stat().st_size - size_b if Path(name).name == name and path.is_file() else -1
-            if surplus_b < 0 or (surplus_b and path.is_symlink()):
-                damaged.append(name)
-            elif surplus_b:
-                os.truncate(path, size_b)
-        for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-            if path.name not in committed and OUR_FILE.fullmatch(path.name) and not path.is_dir():
-                path.unlink()
-    except OSError as error:
-        raise StoreError(f"cannot tidy {folder}: {error.strerror or error}") from error
-    return damaged
-
-
-def cut_files(folder: Path, prefix: str, sizes: Mapping[str, int]) -> None:
-    """Makes the files of one writer that is gone end where they are known to; those that nobody knows are removed."""
-    try:
-        for path in folder.glob(f"weft-{prefix}-*.warc*"):
-            size_b = sizes.get(path.name)
-            if size_b is None:
-                path.unlink()
-            elif path.stat().st_size > size_b:
-                os.truncate(path, size_b)
-    except OSError as error:
-        raise StoreError(f"cannot tidy {folder}: {error.strerror or error}") from error
-
-
-def read_record(path: Path, offset: int, length: int | None = None, *, max_b: int = MAX_RECORD_B) -> Record:
-    """The record that begins at ``offset``; ``FolderError`` where there is none, or it is damaged or past ``max_b``."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe in its place keeps nobody waiting
-    except OSError as error:
-        raise FolderError(f"cannot read {path}: {error.strerror}") from error
-    try:
-        return _parsed_record(_raw_record(fd, offset, length, max_b))
-    except (OSError, OverflowError, ValueError, _IsalError) as error:
-        raise FolderError(f"{path} holds no sound record at {offset}: {error}") from error
-    finally:
-        os.close(fd)
-
-
-def _raw_record(fd: int, offset: int, length: int | None, max_b: int) -> bytes:
-    """The bytes of one record, unpacked, and possibly some more."""
-    data = os.pread(fd, _READ_B if length is None else min(length, max_b, os.fstat(fd).st_size), offset)
-    if data[:2] != b"\x1f\x8b":
-        return data if length is not None else _raw_plain_record(fd, data, offset, max_b)
-    stream = isal_zlib.decompressobj(31)
-    parts: list[bytes] = []
-    left = max_b
-    while data:
-        part = stream.decompress(data, left + 1)
-        parts.append(part)
-        left -= len(part)
-        if left < 0:
-            raise ValueError(f"it is larger than {max_b} bytes")
-        if stream.eof:
-            return parts[0] if len(parts) == 1 else b"".join(parts)
-        offset += len(data)
-        data = os.pread(fd, _READ_B, offset) if length is None else b""
-    raise ValueError("it ends early")
-
-
-def _raw_plain_record(fd: int, start: bytes, offset: int, max_b: int) -> bytes:
-    headers, head_b = _record_headers(start)
-    record_b = head_b + int(headers["Content-Length"])
-    if not 0 <= record_b <= max_b:
-        raise ValueError(f"it is larger than {max_b} bytes")
-    return os.pread(fd, min(record_b, os.fstat(fd).st_size), offset)
-
-
-def _record_headers(raw: bytes) -> tuple[dict[str, str], int]:
-    """The named fields, and how many bytes they take with the empty line after them."""
-    end = raw.find(b"\r\n\r\n")
-    if not raw.startswith(b"WARC/1.") or end < 0:
-        raise ValueError("it does not begin with WARC/1")
-    headers: dict[str, str] = {}
-    for line in raw[:end].decode("utf-8", "replace").split("\r\n")[1:]:
-        name, _, value = line.partition(":")
-        headers[name] = value.strip()
-    if not headers.get("Content-Length", "").isdecimal():
-        raise ValueError("it has no length")
-    return headers, end + 4
-
-
-def _parsed_record(raw: bytes) -> Record:
-    headers, head_b = _record_headers(raw)
-    end = head_b + int(headers["Content-Length"])
-    if len(raw) < end:
-        raise ValueError("it ends early")
-    http_end = head_b
-    if headers.get("Content-Type", "").startswith("application/http"):
-        found = raw.find(b"\r\n\r\n", head_b, end)
-        http_end = found + 4 if found >= 0 else end
-    return Record(headers.get("WARC-Type", ""), headers, raw[head_b:http_end], raw[http_end:end])

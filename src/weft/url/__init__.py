@@ -10,7 +10,7 @@ from __future__ import annotations
 from weft.url.domains import domain_of, is_public_suffix
 from weft.url.encodings import encode_query
 from weft.url.normal import Normalizer
-from weft.url.parts import host_of, origin_of, path_of, scheme_of, site_and_path_of, site_of
+from weft.url.parts import host_of, host_of_site, origin_of, path_of, scheme_of, site_and_path_of, site_of
 from weft.url.resolving import MAX_BASE_B, Resolver, is_plain_fragment, parse, resolve
 from weft.url.rules import ALWAYS_ON, DEFAULT_RULES, RULES, parse_rules
 
@@ -24,6 +24,7 @@ __all__ = [
     "domain_of",
     "encode_query",
     "host_of",
+    "host_of_site",
     "is_plain_fragment",
     "is_public_suffix",
     "origin_of",

@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from weft.errors import SpecError
 from weft.lazy import regex
 from weft.url.parts import host_of, path_start
 from weft.url.resolving import parse
-from weft.url.rules import RULES, in_order
+from weft.url.rules import DEFAULT_RULES, RULES, in_order
+
+if TYPE_CHECKING:
+    from weft.spec import Urls
 
 _Rewrite = Callable[[str], str]
 
@@ -47,6 +51,11 @@ class Normalizer:
             raise SpecError(f"{sorted(unknown)[0]!r} is no rule of --normalize")
         self.rules = in_order(set(rules))
         self.know(ip_hosts)
+
+    @classmethod
+    def of(cls, urls: Urls, ip_hosts: Mapping[str, str]) -> Normalizer:
+        """The rules of a crawl, with the addresses that it knows to be hosts."""
+        return cls((urls.normalize or DEFAULT_RULES) + (("drop-query",) if urls.drop_query else ()), ip_hosts)
 
     def know(self, ip_hosts: Mapping[str, str]) -> None:
         """From now on these addresses are the names of these hosts, if the rule ip-to-host is on."""

@@ -31,6 +31,12 @@ def host_of(url: str) -> str:
     return site if colon < 0 or site[-1] == "]" else site[:colon]
 
 
+def host_of_site(site: str) -> str:
+    """The host of a site's name (``site_of``), without the port; IPv6 addresses keep their brackets."""
+    colon = site.rfind(":")
+    return site if colon < 0 or site[-1] == "]" else site[:colon]
+
+
 def site_and_path_of(url: str) -> tuple[str, str]:
     """Both at once, of an http or https URL without a fragment."""
     start = url.find("//") + 2

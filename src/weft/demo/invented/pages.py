@@ -133,7 +133,7 @@ def page_of(web: Shape, host: int, number: int, own: str, *, near: bool = False)
         f'<!doctype html>\n<html lang="{language.code}"{turned}>\n<head>\n<meta charset="{encoding}">\n'
         f'<title>{title}</title>\n<meta name="description" content="{title} - {SECTIONS[number % 8]}">\n'
         f"{robots}{head}</head>\n<body>\n<nav>{nav}</nav>\n<h1>{title}</h1>\n"
-        f"{_text(web, host, number, tongue, draws, near)}{_contact(web, host, number, plan)}"
+        f"{_text(web, host, number, tongue, draws, near)}{_contact(web, host, number)}"
         f"{_kinds_html(plan)}<h2>{language.related}</h2>\n<ul>\n{listed}</ul>\n{_forms_html(number)}"
         f'<footer><a href="#top">Top</a> <small>h{host}, {number}</small></footer>\n</body>\n</html>\n'
     )
@@ -164,11 +164,7 @@ def _anchor(web: Shape, host: int, spot: Spot, prefix: str) -> str:
 def _item(web: Shape, host: int, spot: Spot, prefix: str) -> str:
     if spot[2] == "image":
         return f'<img src="{spot[1]}" alt="picture">\n'
-    at, path, _, anchor, rel, _ = spot
-    href = prefix + path[1:] if at == host else f"http://h{at}.{web.suffix}{web.port_text}{path}"
-    return (
-        f'<li><a href="{href}" rel="{rel}">{anchor}</a></li>\n' if rel else f'<li><a href="{href}">{anchor}</a></li>\n'
-    )
+    return f"<li>{_anchor(web, host, spot, prefix)}</li>\n"
 
 
 def _head_tag(web: Shape, host: int, spot: Spot) -> str:
@@ -210,7 +206,7 @@ def _text(web: Shape, host: int, number: int, tongue: int, draws: tuple[int, ...
     return "".join([f"<p>{''.join(sentences[at : at + 4])}</p>\n" for at in range(0, count, 4)])
 
 
-def _contact(web: Shape, host: int, number: int, plan: Plan) -> str:
+def _contact(web: Shape, host: int, number: int) -> str:
     planted = planted_on(web, host, number)
     if not planted:
         return ""

@@ -69,16 +69,16 @@ def _notes(web: Shape, host: int, number: int) -> str:
 
 def _small(web: Shape, host: int, path: str, role: str, number: int) -> Answer:
     """The pages beside the ordinary ones: short, each with a body of its own."""
-    head = headers = ""
+    head = header = ""
     links = "".join(_small_tag(spot) for spot in small_spots(web, host, role, number))
     if role == "closed":
-        head, headers = ("", "nofollow") if number % 2 else ('<meta name="robots" content="nofollow">', "")
+        head, header = ("", "nofollow") if number % 2 else ('<meta name="robots" content="nofollow">', "")
     text = f"<p>{_notes(web, host, number)} {role} {number}</p>"
     body = (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{role} {number}</title>{head}'
         f"</head>\n<body><h1>{role} {number} of h{host}</h1>{text}{links}</body></html>\n"
     ).encode()
-    return Answer(200, "text/html; charset=utf-8", (("X-Robots-Tag", headers),) if headers else (), body)
+    return Answer(200, "text/html; charset=utf-8", (("X-Robots-Tag", header),) if header else (), body)
 
 
 def small_spots(web: Shape, host: int, role: str, number: int) -> list[Spot]:

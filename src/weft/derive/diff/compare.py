@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from weft.derive.graph.model import Progress, silent
-from weft.derive.graph.select import Hop, followed_kinds, spellings
+from weft.derive.graph.select import followed_kinds, spellings
 from weft.derive.read import StoredCrawl
-from weft.errors import FolderError
+from weft.derive.read.links import hops_of
+from weft.ports import Progress, silent
 from weft.records import LinkKind, Purpose
 
 ADDED, GONE, CHANGED, MOVED, SAME = "added", "gone", "changed", "moved", "unchanged"
@@ -106,11 +106,10 @@ class Side:
     def targets(self, visits: list[int], kinds: frozenset[int]) -> dict[int, list[int]]:
         """For each visit the ids of the URLs that its links lead to, each once, in the order of the document."""
         rows = self.crawl.connection.execute(_PACKS, (msgspec.json.encode(visits).decode(),)).fetchall()
-        try:
-            decoded = [(visit, _decode(links)) for visit, links in rows]
-        except msgspec.DecodeError as error:
-            raise FolderError(f"{self.crawl.folder.db} is damaged: links cannot be read") from error
-        return {visit: list(dict.fromkeys(hop.target for hop in hops if hop.kind in kinds)) for visit, hops in decoded}
+        hops = {visit: hops_of(self.crawl, links, visit) for visit, links in rows}
+        return {
+            visit: list(dict.fromkeys(hop.target for hop in some if hop.kind in kinds)) for visit, some in hops.items()
+        }
 
     def keys(self, ids: set[int]) -> dict[int, str]:
         """The key of each URL's id."""
@@ -242,8 +241,6 @@ class Comparison:
             pass
         return Counts(pages=pages, links=self._link_counts)
 
-
-_decode = msgspec.json.Decoder(list[Hop]).decode
 
 _TABLE = """
 CREATE TABLE pair(

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.derive.duplicates.bodies import Bodies, Member
-from weft.derive.duplicates.near import Alike, NearTexts, Progress
+from weft.derive.duplicates.near import Alike, NearTexts
 from weft.derive.duplicates.texts import Texts
 from weft.derive.read import COUNTED_VISIT, StoredCrawl
 from weft.judge.likeness import Likeness
+from weft.ports import Progress
 
 _CHUNK = 1_000
 

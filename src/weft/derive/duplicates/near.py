@@ -9,7 +9,7 @@ on nothing but the texts and their order.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,9 +27,7 @@ from weft.judge.likeness import (
     signature_similarity,
 )
 from weft.judge.sketch import jaccard
-
-Progress = Callable[[str, int, int], None]
-"""Is told what is being done, how far, and of how many."""
+from weft.ports import Progress
 
 _TELL_EVERY = 500
 _COMPARED_AT_ONCE = 4_096

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -10,9 +10,8 @@ import msgspec
 from weft.derive.duplicates.bodies import Bodies
 from weft.derive.read import StoredCrawl
 from weft.errors import SpecError
+from weft.ports import Progress, silent
 from weft.spec import Duplicates as Settings
-
-Progress = Callable[[str, int, int], None]
 
 EXACT, NEAR = "exact", "near"
 STORED_AS = "near_duplicates"  # the row of ``meta`` that says what the table near_duplicate was made from
@@ -63,7 +62,7 @@ class Verdicts:
         return None if same is None or same.page == page else Verdict(same.page, same.url, 1.0, EXACT)
 
 
-def near_verdicts(crawl: StoredCrawl, progress: Progress | None = None) -> Mapping[int, NearVerdict]:
+def near_verdicts(crawl: StoredCrawl, progress: Progress = silent) -> Mapping[int, NearVerdict]:
     """The near-duplicates of a crawl: those it stored at its end, or where it went on since, found out anew."""
     settings = settings_of(crawl)
     if settings.near is None:
@@ -71,7 +70,7 @@ def near_verdicts(crawl: StoredCrawl, progress: Progress | None = None) -> Mappi
     stored = _current(crawl, settings)
     if stored is not None:
         return stored
-    found = find_near(crawl, settings, progress or _silent)
+    found = find_near(crawl, settings, progress)
     return {page: NearVerdict(other, similarity) for page, other, similarity in found}
 
 
@@ -128,10 +127,6 @@ class _StoredNear(Mapping[int, NearVerdict]):
     def __len__(self) -> int:
         (count,) = self._db.execute("SELECT count(*) FROM near_duplicate").fetchone()
         return int(count)
-
-
-def _silent(_what: str, _done: int, _total: int) -> None:
-    return
 
 
 _URL = "SELECT u.text FROM page p JOIN url u ON u.id = coalesce(p.url, p.id) WHERE p.id = ?"

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from weft.derive.graph.build import graph_of, page_graph, site_graphs
-from weft.derive.graph.model import Choice, Edge, Field, Graph, Level, Merged, Node, Progress, silent
+from weft.derive.graph.model import Choice, Edge, Field, Graph, Level, Merged, Node
 from weft.derive.graph.write import FORMS, form_of, write_graph, write_sites
 from weft.derive.read import StoredCrawl
+from weft.ports import Progress, silent
 
 __all__ = [
     "FORMS",
@@ -37,7 +38,7 @@ __all__ = [
 def site_links(
     crawl: StoredCrawl, level: Level = Level.SITE, *, external: bool = False, progress: Progress = silent
 ) -> Iterator[tuple[str, str, int]]:
-    """(source, target, links) between sites or domains, links inside one included, most linked pairs anywhere (G9).
+    """(source, target, links) between sites or domains, in no order that matters; links inside one included (G9).
 
     Only sites with a page of their own; ``external``: also those that were never asked.
     """

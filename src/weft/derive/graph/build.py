@@ -7,13 +7,14 @@ from dataclasses import replace
 
 from weft.derive.graph.groups import GROUP_FIELDS, GroupGraph
 from weft.derive.graph.measures import need_igraph
-from weft.derive.graph.model import Choice, Graph, Level, Progress, Value, silent
+from weft.derive.graph.model import Choice, Graph, Level, Value
 from weft.derive.graph.pages import PAGE_FIELDS, PageGraph
 from weft.derive.graph.scene import MOST_NODES
 from weft.derive.graph.select import Nodes
 from weft.derive.graph.where import EdgeFilter, Filter, filters_of
 from weft.derive.read import StoredCrawl
 from weft.errors import SpecError
+from weft.ports import Progress, silent
 
 _PAGE_COLUMNS = tuple(field.name for field in PAGE_FIELDS)
 _COUNTED = frozenset({"in_degree", "out_degree", "external_out_degree"})

@@ -7,13 +7,17 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
+import msgspec
+
 from weft.derive.graph.look import OUTSIDE, Rings, color_of, size_of
-from weft.derive.graph.model import Choice, Edge, Field, Kind, Level, Look, Node, Progress, Value, silent
+from weft.derive.graph.model import Choice, Edge, Field, Kind, Level, Look, Node, Value
 from weft.derive.graph.pages import PageGraph
 from weft.derive.graph.select import Nodes
 from weft.derive.graph.where import EdgeFilter, Filter
+from weft.derive.read.links import decoded
 from weft.human import counted
-from weft.url import domain_of, path_of
+from weft.ports import Progress, silent
+from weft.url import domain_of, host_of_site, path_of
 
 GROUP_FIELDS = (
     Field("pages", Kind.WHOLE),
@@ -28,6 +32,28 @@ GROUP_FIELDS = (
 _PAIRS_IN_RAM = 500_000
 _BATCH = 5_000
 _SHIFT = 32
+
+
+class GroupFacts(msgspec.Struct):
+    """What is known of a group, in the order of ``GROUP_FIELDS``."""
+
+    pages: int = 0
+    least_depth: int = 0
+    internal_links: int = 0
+    links_out: int = 0
+    links_in: int = 0
+    out_degree: int = 0
+    in_degree: int = 0
+
+    @property
+    def is_external(self) -> bool:
+        """Whether links lead to the group, and none of its pages was asked."""
+        return self.pages == 0
+
+    @property
+    def weight(self) -> int:
+        """How large it is drawn."""
+        return self.pages + self.links_in
 
 
 class PairCounts:
@@ -102,7 +128,7 @@ class GroupGraph:
 
     @property
     def description(self) -> str:
-        pages = sum(self._facts[group][0] for group in self._kept)
+        pages = sum(self._facts[group].pages for group in self._kept)
         groups = counted(self.node_count, self._choice.level.value)
         return f"{groups} with {counted(pages, 'page')}, and {counted(self.edge_count, 'edge')} between them"
 
@@ -158,7 +184,7 @@ class GroupGraph:
         counts = PairCounts()
         for source, visit, pack in graph.packs(progress):
             found: Counter[int] = Counter()
-            for url in self._targets(graph, source, visit, pack):
+            for url in self._targets(source, visit, pack):
                 node = nodes.node_of[url]
                 group = group_of[node] if node >= 0 else outside(url)
                 if group >= 0:
@@ -168,13 +194,13 @@ class GroupGraph:
                 counts.add(own, group, number)
         return counts
 
-    def _targets(self, graph: PageGraph, source: int, visit: int, pack: str) -> Iterator[int]:
+    def _targets(self, source: int, visit: int, pack: str) -> Iterator[int]:
         """The ids of the URLs that a page's links lead to, itself left out."""
         nodes = self._nodes
         if self._links is None:
             found = ((hop.target, hop.kind) for hop in nodes.hops(pack, visit))
         else:
-            passed = self._links.links([(0, link) for link in graph.decoded(pack, visit)])
+            passed = self._links.links([(0, link) for link in decoded(nodes.crawl, pack, visit)])
             found = ((link.target, link.kind) for _, link in passed)
         for url, kind in found:
             if kind in nodes.kinds and url < nodes.size and nodes.node_of[url] != source:
@@ -184,7 +210,8 @@ class GroupGraph:
         """The group of a URL that is no node: of its site where that is wanted and can be told; -1 for none."""
         if not self._choice.external or self._choice.level is Level.DIRECTORY:
             return lambda url: -1
-        crawled, sites, known = set(self._nodes.sites), self._nodes.site_of, dict[int, int]()
+        crawled, sites = set(self._nodes.sites), self._nodes.site_of
+        known: dict[int, int] = {}
 
         def group(url: int) -> int:
             site = sites[url]
@@ -198,25 +225,26 @@ class GroupGraph:
 
     # ---- what is known of a group ----------------------------------------------------------------------------
 
-    def _collected(self) -> list[list[int]]:
-        """For each group: pages, least depth, internal links, links out, links in, out-degree, in-degree."""
-        facts = [[0, 0, 0, 0, 0, 0, 0] for _ in self._names]
+    def _collected(self) -> list[GroupFacts]:
+        """What is known of each group."""
+        facts = [GroupFacts() for _ in self._names]
         for node, group in enumerate(self._group_of):
-            depth = self._nodes.depths[node]
-            facts[group][1] = min(facts[group][1], depth) if facts[group][0] else depth
-            facts[group][0] += 1
+            depth, own = self._nodes.depths[node], facts[group]
+            own.least_depth = min(own.least_depth, depth) if own.pages else depth
+            own.pages += 1
         for source, target, number in self._counts:
             if source == target:
-                facts[source][2] += number
+                facts[source].internal_links += number
             else:
-                facts[source][3] += number
-                facts[target][4] += number
-                facts[source][5] += 1
-                facts[target][6] += 1
+                facts[source].links_out += number
+                facts[target].links_in += number
+                facts[source].out_degree += 1
+                facts[target].in_degree += 1
         return facts
 
     def _values(self, group: int) -> tuple[Value, ...]:
-        return (*self._facts[group], self._facts[group][0] == 0)
+        facts = self._facts[group]
+        return (*msgspec.structs.astuple(facts), facts.is_external)
 
     def _wanted(self, filters: tuple[Filter, ...]) -> dict[int, int]:
         """The groups that pass, with the id each has in the graph."""
@@ -228,13 +256,13 @@ class GroupGraph:
     # ---- the graph -------------------------------------------------------------------------------------------
 
     def nodes(self, progress: Progress = silent) -> Iterator[Node]:
-        most = max((facts[0] + facts[4] for facts in self._facts), default=0)
+        most = max((facts.weight for facts in self._facts), default=0)
         hosts = [self._site_number(name) for name in self._names]
-        rings = Rings([0] * len(self._kept), [0 if self._facts[group][0] else 1 for group in self._kept])
+        rings = Rings([0] * len(self._kept), [int(self._facts[group].is_external) for group in self._kept])
         for group, number in self._kept.items():
             facts = self._facts[group]
-            color = color_of(hosts[group]) if facts[0] else OUTSIDE
-            look = Look(color, size_of(facts[0] + facts[4], most), *rings.place(0, 0 if facts[0] else 1))
+            color = OUTSIDE if facts.is_external else color_of(hosts[group])
+            look = Look(color, size_of(facts.weight, most), *rings.place(0, int(facts.is_external)))
             added = tuple(column[number - 1] for column in self.columns.values())
             yield Node(number, self._names[group], self._values(group) + added, look)
 
@@ -258,12 +286,6 @@ class GroupGraph:
         for source, target, number in self._counts:
             if source in kept and target in kept and (loops or source != target):
                 yield kept[source], kept[target], number
-
-
-def host_of_site(site: str) -> str:
-    """The host of a site's name, without the port."""
-    colon = site.rfind(":")
-    return site if colon < 0 or site.endswith("]") else site[:colon]
 
 
 def directory_of(url: str, site: str) -> str:

@@ -8,10 +8,12 @@ from itertools import islice
 
 from weft.db import open_writer
 from weft.derive.graph.measures import FIELDS
-from weft.derive.graph.model import Kind, Progress, Value, silent
+from weft.derive.graph.model import Kind, Value
 from weft.derive.graph.pages import PageGraph
 from weft.derive.read import Page, StoredCrawl
 from weft.errors import SpecError
+from weft.human import command
+from weft.ports import Progress, silent
 from weft.store.schema import MIGRATIONS
 
 _BATCH = 5_000
@@ -82,7 +84,7 @@ def require_measures(crawl: StoredCrawl) -> None:
     """Raises ``SpecError`` where no measures are kept."""
     if crawl.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'measure'").fetchone() is None:
         raise SpecError(
-            f"{crawl.folder.path} has no measures yet: weft graph {crawl.folder.path} --measures makes them"
+            f"{crawl.folder.path} has no measures yet: {command('graph', crawl.folder.path, '--measures')} makes them"
         )
 
 

@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from weft.derive.graph.model import Field, Kind, Progress, Value, silent
+from weft.derive.graph.model import Field, Kind, Value
 from weft.errors import SpecError
+from weft.ports import Progress, silent
 
 FIELDS = (
     Field("pagerank", Kind.REAL),

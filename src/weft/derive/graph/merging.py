@@ -16,8 +16,8 @@ import msgspec
 
 from weft.derive.duplicates.bodies import Bodies, Member
 from weft.derive.duplicates.verdicts import near_verdicts
-from weft.derive.graph.model import Progress, silent
 from weft.derive.read import StoredCrawl
+from weft.ports import Progress, silent
 
 _HASHES_AT_ONCE = 500
 _PARTS = 256

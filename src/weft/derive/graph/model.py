@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
-Progress = Callable[[str, int, int], None]
-"""Told what is done, how far it is, and of how much."""
-
-
-def silent(what: str, done: int, total: int) -> None:
-    """Progress that nobody sees."""
+from weft.ports import Progress, silent
 
 
 class Level(StrEnum):
@@ -27,7 +22,7 @@ class Level(StrEnum):
 class Merged(StrEnum):
     """What becomes of duplicates and redirects (R11, R13)."""
 
-    YES = "yes"  # one node with the page they stand for
+    YES = "yes"  # one node with the page they stand for; near-duplicates, too, where the crawl knows them
     NO = "no"  # each is a node of its own
     KEEP = "keep"  # as yes, and duplicates stay as nodes without edges
 
@@ -110,7 +105,6 @@ class Choice:
     level: Level = Level.PAGE
     merged: Merged = Merged.YES
     canonical: bool = False  # pages that name another one as canonical are merged into it
-    near: bool = True  # near-duplicates are merged too, where the crawl knows them
     all_types: bool = False  # any 2xx answer is a node, not only HTML answered 200
     self_loops: bool = False
     multi: bool = False  # every link is an edge
@@ -119,4 +113,3 @@ class Choice:
     where: tuple[str, ...] = ()
     apart: bool = False  # each site is a graph of its own: merging stays inside
     measures: bool = False
-    without: tuple[str, ...] = ()  # URLs to leave out

@@ -10,12 +10,14 @@ import msgspec
 
 from weft.dates import iso_of_ms
 from weft.derive.graph.look import Color, Painter
-from weft.derive.graph.model import Choice, Edge, Field, Kind, Look, Node, Progress, Value, silent
-from weft.derive.graph.select import Hop, Nodes
+from weft.derive.graph.model import Choice, Edge, Field, Kind, Look, Merged, Node, Value
+from weft.derive.graph.select import Nodes
 from weft.derive.graph.where import EdgeFilter
-from weft.derive.read import PackedLink
-from weft.errors import FolderError, SpecError
-from weft.human import counted
+from weft.derive.read import Hop, PackedLink
+from weft.derive.read.links import decoded
+from weft.errors import SpecError
+from weft.human import command, counted
+from weft.ports import Progress, silent
 from weft.records import LinkKind
 
 _AT_ONCE = 500
@@ -102,12 +104,12 @@ class PageGraph:
 
     @property
     def description(self) -> str:
-        merged = "" if self._choice.merged.value == "no" else ", redirects and duplicates merged"
+        merged = "" if self._choice.merged is Merged.NO else ", redirects and duplicates merged"
         return f"{counted(self.node_count, 'page')} and {counted(self.edge_count, 'edge')}{merged}"
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        kept = (DUPLICATE_FIELD,) if self._choice.merged.value == "keep" else ()
+        kept = (DUPLICATE_FIELD,) if self._choice.merged is Merged.KEEP else ()
         external = (EXTERNAL_FIELD,) if self._choice.external else ()
         return (*PAGE_FIELDS, *kept, *external, *self.columns)
 
@@ -154,7 +156,7 @@ class PageGraph:
             degrees.external[number], nodes.duplicates[number], nodes.redirects[number],
             None if facts.hash is None else f"{facts.hash & (1 << 64) - 1:016x}", iso_of_ms(facts.started_ms),
         )  # fmt: skip
-        if self._choice.merged.value == "keep":
+        if self._choice.merged is Merged.KEEP:
             other = nodes.duplicate_of.get(number)
             values += (None if other is None else nodes.pages[other],)
         if self._choice.external:
@@ -215,7 +217,7 @@ class PageGraph:
         for source, visit, pack in self.packs(progress):
             links = [
                 (node, link)
-                for link in self.decoded(pack, visit)
+                for link in decoded(nodes.crawl, pack, visit)
                 if link.kind in kinds and link.target < size and start <= (node := node_of[link.target]) < stop
                 and (loops or node != source)
             ]  # fmt: skip
@@ -248,16 +250,6 @@ class PageGraph:
             for visit, pack in nodes.packs(list(number_of)):
                 yield number_of[visit], visit, pack
 
-    def decoded(self, pack: str, visit: int) -> list[PackedLink]:
-        """The links of a page as they are stored."""
-        try:
-            return _decode_links(pack)
-        except msgspec.DecodeError as error:
-            raise FolderError(
-                f"{self._nodes.crawl.folder.db} is damaged: the links of visit {visit} cannot be read"
-                f" (weft check {self._nodes.crawl.folder.path} tells more)"
-            ) from error
-
     def _moment(self, visit: int) -> int:
         row = self._nodes.crawl.connection.execute(
             "SELECT started_ms + coalesce(response_ms, 0) FROM visit WHERE id = ?", (visit,)
@@ -277,7 +269,7 @@ class PageGraph:
         node = self._nodes.node_of[page] if page is not None and page < self._nodes.size else -1
         if node not in self._span:
             raise SpecError(
-                f"{url} is no node of the graph (weft why {self._nodes.crawl.folder.path} {url} tells more)"
+                f"{url} is no node of the graph ({command('why', self._nodes.crawl.folder.path, url)} tells more)"
             )
         return node - self._span.start
 
@@ -355,8 +347,6 @@ class PageGraph:
 def _start_of(facts: Facts) -> int:
     return facts.found_ms or facts.started_ms or 0
 
-
-_decode_links = msgspec.json.Decoder(list[PackedLink]).decode
 
 # A seed was found when it was given; any other page when the visit that led to it ended.
 _FACTS = """

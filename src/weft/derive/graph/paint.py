@@ -8,9 +8,10 @@ from functools import lru_cache
 from typing import IO, Any
 
 from weft.derive.graph.look import Color
-from weft.derive.graph.model import Graph, Progress, silent
+from weft.derive.graph.model import Graph
 from weft.derive.graph.scene import HEIGHT, WIDTH, Curve, Scene, Text, scene_of
 from weft.errors import SpecError
+from weft.ports import Progress, silent
 from weft.safe import in_xml
 
 _FONTS = ("DejaVuSans.ttf", "NotoSans-Regular.ttf", "Arial.ttf", "Helvetica.ttc", "LiberationSans-Regular.ttf")

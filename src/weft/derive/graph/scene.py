@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from weft.derive.graph.look import Color
-from weft.derive.graph.model import Graph, Node, Progress, silent
+from weft.derive.graph.model import Graph, Node
 from weft.human import counted
+from weft.ports import Progress, silent
 from weft.safe import shown
 
 if TYPE_CHECKING:

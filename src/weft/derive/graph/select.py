@@ -16,27 +16,21 @@ from typing import NamedTuple
 import msgspec
 
 from weft.derive.graph.merging import exact_duplicates, near_duplicates, united
-from weft.derive.graph.model import Choice, Merged, Progress, silent
-from weft.derive.read import StoredCrawl
-from weft.errors import FolderError, Reason, SpecError
-from weft.parse.content import declared_type, field_that_counts
+from weft.derive.graph.model import Choice, Merged
+from weft.derive.read import Hop, StoredCrawl
+from weft.derive.read.links import hops_of
+from weft.errors import Reason, SpecError
+from weft.location import REDIRECTS
+from weft.parse.content import HTML_TYPES, declared_type, field_that_counts
+from weft.ports import Progress, silent
 from weft.records import LinkKind, Purpose
 from weft.spec import FOLLOWED_KINDS
 
 _CHUNK = 5_000
 _SPAN = 100_000
 _PACKS_AT_ONCE = 500
-_HTML = frozenset({"text/html", "application/xhtml+xml"})
 _CONTENT_TYPE = re.compile(r"^content-type:[ \t]*([^\r\n]*)", re.IGNORECASE | re.MULTILINE)
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _NONE = -1
-
-
-class Hop(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Target and kind of a packed link: what stands behind them is skipped, not read."""
-
-    target: int
-    kind: int
 
 
 class _Visited(NamedTuple):
@@ -101,7 +95,7 @@ class Nodes:
             for row in map(_Visited._make, rows):
                 if row.status == 304:  # not modified: the newest answer with a body speaks
                     row = self._answer_before(row)
-                if row.status in _REDIRECTS:
+                if row.status in REDIRECTS:
                     self._redirects.append((row.page, row.visit))
                 if self._is_node(row, strict):
                     self._add(row.page, row.visit, row.depth, row.site)
@@ -115,14 +109,14 @@ class Nodes:
     def _is_node(self, row: _Visited, strict: bool) -> bool:
         if row.status is None:
             return False
-        if row.status in _REDIRECTS:
+        if row.status in REDIRECTS:
             return self.choice.merged is Merged.NO
         if self.choice.all_types:
             return 200 <= row.status <= 299
         if strict:
             content_type = field_that_counts(_CONTENT_TYPE.findall(row.headers or ""))
             return row.status == 200 and declared_type(content_type) == "text/html"
-        return row.status == 200 and row.type in _HTML
+        return row.status == 200 and row.type in HTML_TYPES
 
     def _add(self, page: int, visit: int, depth: int, site: int) -> None:
         self.node_of[page] = len(self.pages)
@@ -208,8 +202,8 @@ class Nodes:
         def is_node(page: int, visit: int) -> bool:
             return page < self.size and node_of[page] >= 0 and visits[node_of[page]] == visit
 
-        near: Iterable[tuple[int, int]] = near_duplicates(self.crawl, progress) if self.choice.near else ()
-        for page, representative in chain(exact_duplicates(self.crawl, is_node, apart=apart), near):
+        exact, near = exact_duplicates(self.crawl, is_node, apart=apart), near_duplicates(self.crawl, progress)
+        for page, representative in chain(exact, near):
             if page < self.size and representative < self.size:
                 one, other = node_of[page], node_of[representative]
                 if one >= 0 and other >= 0 and (not apart or self.sites[one] == self.sites[other]):
@@ -288,13 +282,7 @@ class Nodes:
 
     def hops(self, links: str, visit: int) -> list[Hop]:
         """The targets and kinds of packed links."""
-        try:
-            return _decode_hops(links)
-        except msgspec.DecodeError as error:
-            raise FolderError(
-                f"{self.crawl.folder.db} is damaged: the links of visit {visit} cannot be read"
-                f" (weft check {self.crawl.folder.path} tells more)"
-            ) from error
+        return hops_of(self.crawl, links, visit)
 
     @cached_property
     def site_names(self) -> dict[int, str]:
@@ -325,8 +313,6 @@ def _wants_declared_html(crawl: StoredCrawl) -> bool:
     except (SpecError, OSError):
         return False
 
-
-_decode_hops = msgspec.json.Decoder(list[Hop]).decode
 
 _COUNTS = f"""(p.visit = v.id OR (p.visit > :newest AND v.id =
     (SELECT max(w.id) FROM visit w WHERE w.page = p.id AND w.id <= :newest AND w.purpose = {Purpose.PAGE.value})))"""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable
 from typing import IO, Any
 
 import msgspec
 
-from weft.derive.graph.model import Edge, Graph, Kind, Node, Progress, silent
+from weft.derive.graph.model import Edge, Graph, Kind, Node
+from weft.derive.rows import batches
+from weft.ports import Progress, silent
 from weft.safe import cell, shown
 
 _ROW_GROUP = 50_000
@@ -133,7 +134,7 @@ def _write_csv(out: IO[bytes], names: Iterable[str], rows: Iterable[Iterable[obj
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
-    for batch in _batches(rows, 5_000):
+    for batch in batches(rows, 5_000):
         writer.writerows([[cell(value) for value in row] for row in batch])
         out.write(text.getvalue().encode("utf-8"))
         text.seek(0)
@@ -172,15 +173,9 @@ def _write_parquet(out: IO[bytes], schema: Any, rows: Iterable[tuple[object, ...
     from pyarrow import parquet
 
     with parquet.ParquetWriter(out, schema, compression="zstd") as writer:
-        for batch in _batches(rows, _ROW_GROUP):
+        for batch in batches(rows, _ROW_GROUP):
             columns = [
                 pyarrow.array(column, field.type)
                 for column, field in zip(zip(*batch, strict=True), schema, strict=True)
             ]
             writer.write_batch(pyarrow.record_batch(columns, schema=schema))
-
-
-def _batches(rows: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    iterator = iter(rows)
-    while batch := list(islice(iterator, size)):
-        yield batch

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from weft.derive.graph.model import Field, Kind, Progress, silent
+from weft.derive.graph.model import Field, Kind
 from weft.derive.graph.pages import PageGraph
+from weft.ports import Progress, silent
 
 REACHABLE = Field("reachable", Kind.FLAG)
 

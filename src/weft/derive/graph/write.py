@@ -11,16 +11,17 @@ from typing import IO
 from zlib import crc32
 
 from weft.derive.graph.build import site_graphs
-from weft.derive.graph.groups import host_of_site
-from weft.derive.graph.model import Choice, Graph, Progress, silent
+from weft.derive.graph.model import Choice, Graph
 from weft.derive.graph.pages import PageGraph
 from weft.derive.graph.paint import need_painter, write_png, write_svg
 from weft.derive.graph.text_forms import write_csv, write_dot, write_json, write_pajek, write_parquet
 from weft.derive.graph.xml_forms import write_gexf, write_graphml
 from weft.derive.read import StoredCrawl
-from weft.derive.rows import refuse_target
+from weft.derive.rows import need_pyarrow, refuse_target
 from weft.errors import SpecError, WeftError
 from weft.folder import Folder
+from weft.ports import Progress, silent
+from weft.url import host_of_site
 
 _ONE: dict[str, Callable[[Graph, IO[bytes], Progress], None]] = {
     "gexf": write_gexf,
@@ -48,7 +49,7 @@ def form_of(file: str | Path, asked: str | None = None) -> str:
         said = f"ends in .{form}" if form else "has no ending"
         raise SpecError(f"{file} {said}, which is no form of a graph: there are {known}")
     if form == "parquet":
-        _need_pyarrow()
+        need_pyarrow()
     elif form in PICTURES:
         need_painter(form)
     return form
@@ -170,10 +171,3 @@ def whole_files(paths: tuple[Path, ...]) -> Iterator[list[IO[bytes]]]:
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
             raise WeftError(f"{paths[0]} cannot be written: {error.strerror or error}") from error
         raise
-
-
-def _need_pyarrow() -> None:
-    try:
-        import pyarrow.parquet  # noqa: F401
-    except ImportError:
-        raise SpecError(".parquet needs pyarrow, which is not installed: pip install 'weft[parquet]'") from None

@@ -8,12 +8,12 @@ from functools import lru_cache
 from typing import IO
 
 from weft import __version__
-from weft.derive.graph.model import Edge, Field, Graph, Kind, Node, Progress, Value, silent
+from weft.derive.graph.model import Edge, Field, Graph, Kind, Node, Value
+from weft.ports import Progress, silent
 from weft.records import LinkKind
 from weft.safe import in_xml
 
-_GEXF_TYPES = {Kind.TEXT: "string", Kind.WHOLE: "long", Kind.REAL: "double", Kind.FLAG: "boolean"}
-_GRAPHML_TYPES = {Kind.TEXT: "string", Kind.WHOLE: "long", Kind.REAL: "double", Kind.FLAG: "boolean"}
+_TYPES = {Kind.TEXT: "string", Kind.WHOLE: "long", Kind.REAL: "double", Kind.FLAG: "boolean"}
 _USUAL = "a"  # the kind of an edge that does not say its kind
 _SMALL = frozenset({"depth", "status", "in_degree", "out_degree", "external_out_degree", "duplicates", "redirects"})
 
@@ -69,7 +69,7 @@ def _gexf(graph: Graph, progress: Progress) -> Iterator[str]:
 
 
 def _gexf_type(field: Field) -> str:
-    return "integer" if field.name in _SMALL else _GEXF_TYPES[field.kind]
+    return "integer" if field.name in _SMALL else _TYPES[field.kind]
 
 
 def _gexf_node(node: Node) -> str:
@@ -136,7 +136,7 @@ def _graphml(graph: Graph, progress: Progress) -> Iterator[str]:
         '<key id="label" for="node" attr.name="label" attr.type="string"/>\n'
     )
     for number, field in enumerate(graph.fields):
-        yield f'<key id="n{number}" for="node" attr.name="{field.name}" attr.type="{_GRAPHML_TYPES[field.kind]}"/>\n'
+        yield f'<key id="n{number}" for="node" attr.name="{field.name}" attr.type="{_TYPES[field.kind]}"/>\n'
     yield (
         '<key id="weight" for="edge" attr.name="weight" attr.type="long"/>\n'
         '<key id="anchor" for="edge" attr.name="anchor" attr.type="string"/>\n'

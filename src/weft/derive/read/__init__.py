@@ -7,6 +7,6 @@ writing and what is read is one consistent state.
 from __future__ import annotations
 
 from weft.derive.read.crawl import StoredCrawl
-from weft.derive.read.model import COUNTED_VISIT, LinkRow, PackedLink, Page, Place, Status
+from weft.derive.read.model import COUNTED_VISIT, Hop, LinkRow, PackedLink, Page, Place, Status
 
-__all__ = ["COUNTED_VISIT", "LinkRow", "PackedLink", "Page", "Place", "Status", "StoredCrawl"]
+__all__ = ["COUNTED_VISIT", "Hop", "LinkRow", "PackedLink", "Page", "Place", "Status", "StoredCrawl"]

@@ -16,7 +16,7 @@ from weft.derive.read.links import decoded, links_of, packs_of
 from weft.derive.read.model import LinkRow, PackedLink, Page, Place, Status
 from weft.derive.read.pages import page_of, pages_of, verdict_on
 from weft.errors import HOW_TO_BEGIN, FolderError, SpecError
-from weft.folder import Folder
+from weft.folder import Folder, not_begun
 from weft.spec import CrawlSpec
 from weft.store.schema import VERSION
 from weft.url import DEFAULT_RULES, Normalizer, parse
@@ -37,7 +37,7 @@ class StoredCrawl:
         self.folder = Folder(Path(path))
         self.folder.require()
         if self.folder.db.stat().st_size == 0:
-            raise FolderError(self._not_begun())
+            raise self._not_begun()
         self._db = open_reader(self.folder.db, VERSION)
         try:
             begun = self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'page'").fetchone()
@@ -47,12 +47,12 @@ class StoredCrawl:
             raise FolderError(said) from error
         if begun is None:
             self.close()
-            raise FolderError(self._not_begun())
+            raise self._not_begun()
 
-    def _not_begun(self) -> str:
+    def _not_begun(self) -> FolderError:
         if self.folder.spec.is_file():
-            return f"the crawl in {self.folder.path} has not begun: start it with `weft resume {self.folder.path}`"
-        return f"{self.folder.path} holds no crawl ({self.folder.db.name} is empty): {HOW_TO_BEGIN}"
+            return not_begun(self.folder.path)
+        return FolderError(f"{self.folder.path} holds no crawl ({self.folder.db.name} is empty): {HOW_TO_BEGIN}")
 
     def __enter__(self) -> StoredCrawl:
         return self
@@ -87,10 +87,7 @@ class StoredCrawl:
         except (SpecError, OSError):
             return Normalizer(DEFAULT_RULES)
         known = self._db.execute("SELECT value FROM meta WHERE name = 'ip_hosts'").fetchone()
-        return Normalizer(
-            (urls.normalize or DEFAULT_RULES) + (("drop-query",) if urls.drop_query else ()),
-            msgspec.json.decode(known[0], type=dict[str, str]) if known is not None else {},
-        )
+        return Normalizer.of(urls, msgspec.json.decode(known[0], type=dict[str, str]) if known is not None else {})
 
     # ---- numbers ---------------------------------------------------------------------------------------------
 

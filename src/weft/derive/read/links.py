@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from weft.derive.read.model import COUNTED_VISIT, LinkRow, PackedLink
+from weft.derive.read.model import COUNTED_VISIT, Hop, LinkRow, PackedLink
 from weft.errors import NO_URL, FolderError, SpecError, WeftError
+from weft.human import command
 from weft.records import LinkKind, Purpose
 from weft.url import parse, site_of
 
@@ -51,7 +52,7 @@ def links_of(crawl: StoredCrawl, source: str | None, target: str | None) -> Iter
         for link in links:
             name = names.get(link.target)
             if name is None or link.kind not in _KINDS:
-                raise FolderError(_damaged_links(crawl, visit))
+                raise damaged_links(crawl, visit)
             if wanted is not None and link.target not in wanted:
                 continue
             yield LinkRow(
@@ -91,7 +92,7 @@ def targets_of(crawl: StoredCrawl, links: str, visit: int) -> list[int]:
     try:
         return [link.target for link in _decode_targets(links)]
     except msgspec.DecodeError as error:
-        raise FolderError(_damaged_links(crawl, visit)) from error
+        raise damaged_links(crawl, visit) from error
 
 
 def decoded(crawl: StoredCrawl, links: str, visit: int) -> list[PackedLink]:
@@ -99,12 +100,21 @@ def decoded(crawl: StoredCrawl, links: str, visit: int) -> list[PackedLink]:
     try:
         return _decode_links(links)
     except msgspec.DecodeError as error:
-        raise FolderError(_damaged_links(crawl, visit)) from error
+        raise damaged_links(crawl, visit) from error
 
 
-def _damaged_links(crawl: StoredCrawl, visit: int) -> str:
-    more = f"weft check {crawl.folder.path} tells more"
-    return f"{crawl.folder.db} is damaged: the links of visit {visit} cannot be read ({more})"
+def hops_of(crawl: StoredCrawl, links: str, visit: int) -> list[Hop]:
+    """Targets and kinds of packed links; ``FolderError`` where they cannot be read."""
+    try:
+        return decode_hops(links)
+    except msgspec.DecodeError as error:
+        raise damaged_links(crawl, visit) from error
+
+
+def damaged_links(crawl: StoredCrawl, visit: int) -> FolderError:
+    """Says that the links of a visit are not what they must be."""
+    more = f"{command('check', crawl.folder.path)} tells more"
+    return FolderError(f"{crawl.folder.db} is damaged: the links of visit {visit} cannot be read ({more})")
 
 
 def _named(crawl: StoredCrawl, url: str | None) -> int | None:
@@ -114,8 +124,8 @@ def _named(crawl: StoredCrawl, url: str | None) -> int | None:
     if page is None:
         if parse(url) is None:
             raise SpecError(f"{url!r} {NO_URL}")
-        folder = crawl.folder.path
-        raise WeftError(f"{url} is no page known in {folder} (weft why {folder} URL tells more)")
+        more = f"{command('why', crawl.folder.path, url)} tells more"
+        raise WeftError(f"{url} is no page of the crawl in {crawl.folder.path} ({more})")
     return page
 
 
@@ -133,6 +143,7 @@ def _learn_names(crawl: StoredCrawl, names: dict[int, _Name], ids: set[int]) -> 
 
 
 _decode_links = msgspec.json.Decoder(list[PackedLink]).decode
+decode_hops = msgspec.json.Decoder(list[Hop]).decode
 _decode_targets = msgspec.json.Decoder(list[_Target]).decode
 _PACKS = f"""
 SELECT u.text, l.visit, v.page, l.links FROM link_pack l JOIN visit v ON v.id = l.visit JOIN url u ON u.id = v.url

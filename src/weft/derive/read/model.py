@@ -102,6 +102,13 @@ class PackedLink(msgspec.Struct, frozen=True, array_like=True, gc=False):
     fragment: str = ""
 
 
+class Hop(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Just target and kind of a packed link: what stands behind them is skipped, not read."""
+
+    target: int
+    kind: int
+
+
 class Place(NamedTuple):
     """Where a URL is known: the id of its text, and of its page (None: it was never a page of the crawl)."""
 

@@ -24,14 +24,14 @@ class Value(NamedTuple):
     kind: str = ""
 
 
-def card(title: str, *content: Html | None, note: str = "", wide: bool = False) -> Html:
+def card(title: str, *content: Html | None, note: str = "") -> Html:
     """A chart or a table with its heading."""
     return tag(
         "section",
         tag("h3", title),
         *content,
         tag("p", note, class_="note") if note else None,
-        class_="card wide" if wide else "card",
+        class_="card",
     )
 
 
@@ -244,8 +244,3 @@ def _ticks(most: float, place: Callable[[float], float], *, low: float, across: 
         else:
             lines.append(f'<text x="{at:.1f}" y="{low + 14}" class="tick">{label}</text>')
     return "".join(lines)
-
-
-def legend(entries: Iterable[tuple[str, str]]) -> Html:
-    """(class, words) as a line below a picture."""
-    return tag("p", [tag("span", words, class_=f"key {kind}") for kind, words in entries], class_="legend")

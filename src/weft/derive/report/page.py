@@ -14,7 +14,7 @@ from weft.derive.report.markup import Html, json_block, tag, text
 from weft.derive.report.sitemap import MapData, map_of
 from weft.derive.stats import Statistics
 from weft.derive.stats.model import Numbers
-from weft.derive.stats.pages import Progress
+from weft.ports import Progress
 
 _SITES = 500
 

@@ -15,7 +15,6 @@ from weft.human import counted, human_bytes, human_seconds
 
 _URLS = 500
 _NAMED = 5
-_STATUS_WORDS = {"2": "answered", "3": "redirects", "4": "client errors", "5": "server errors"}
 
 
 class Section(NamedTuple):

@@ -14,11 +14,11 @@ _SITES = 500
 
 
 def table(
-    headings: Sequence[str], rows: Iterable[Html], *, name: str, foot: Html | None = None, numbers: int = 1
+    headings: Sequence[str], rows: Iterable[Html], *, name: str, foot: Html | None = None, words: int = 1
 ) -> Html:
-    """A table in a box that scrolls sideways where it has to. The first ``numbers`` columns are words."""
+    """A table in a box that scrolls sideways where it has to. The first columns hold ``words``, the others numbers."""
     head = [
-        tag("th", heading, scope="col", class_="n" if place >= numbers else None)
+        tag("th", heading, scope="col", class_="n" if place >= words else None)
         for place, heading in enumerate(headings)
     ]
     inner = tag(
@@ -101,7 +101,7 @@ def across_table(sites: Sequence[Numbers], groups: dict[str, str]) -> Html:
         if one.nodes
     ]  # fmt: skip
     headings = ("site", "group", "pages", "internal links", "links a page", "edges")
-    return table(headings, rows, name="sites by pages and links", numbers=2)
+    return table(headings, rows, name="sites by pages and links", words=2)
 
 
 # ---- pages -----------------------------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def broken_table(pages: Sequence[Broken]) -> Html:
         )
         for page in pages[:_BROKEN]
     ]
-    return table(("broken page", "answer", "held by", "links"), rows, name="broken links", numbers=3)
+    return table(("broken page", "answer", "held by", "links"), rows, name="broken links", words=3)
 
 
 def _holders(page: Broken) -> Html | None:
@@ -172,7 +172,7 @@ def chain_table(chains: Sequence[Chain]) -> Html:
             tag("td", _end(chain)), number(chain.hops))
         for chain in chains
     ]  # fmt: skip
-    return table(("redirects", "ends in", "hops"), rows, name="redirect chains", numbers=2)
+    return table(("redirects", "ends in", "hops"), rows, name="redirect chains", words=2)
 
 
 def _end(chain: Chain) -> Html:

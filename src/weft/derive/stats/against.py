@@ -14,8 +14,10 @@ from weft.derive.read import Place, StoredCrawl
 from weft.derive.stats.known import LISTED, Known
 from weft.derive.stats.listing import urls_in
 from weft.derive.stats.model import Against, AgainstSite
-from weft.derive.stats.pages import HTML, Progress, Snapshot
+from weft.derive.stats.pages import Snapshot
 from weft.errors import SpecError
+from weft.parse.content import HTML_TYPES
+from weft.ports import Progress
 from weft.url import parse, site_of
 
 SHOWN = 100_000
@@ -41,8 +43,6 @@ def compare(crawl: StoredCrawl, file: Path, known: Known, upto: Snapshot, progre
             theirs.meet(some)
             read_b += sum(len(entry) + 1 for entry in some)
             progress("the list", min(read_b, total_b), total_b)
-    if theirs.entries % 1_000 == 0:
-        progress("the list", min(read_b, total_b), total_b)
     if theirs.entries == theirs.not_urls:
         raise SpecError(
             f"the list {file} has no http URL in it: give one a line, or CSV or JSON lines with a column url"
@@ -158,7 +158,7 @@ def _told(crawl: StoredCrawl, page: int, upto: Snapshot) -> str:
         case "E":
             return str(cause or visit_cause or "error")
         case "C" if status == 200:
-            return DUPLICATE if media in HTML else NOT_HTML
+            return DUPLICATE if media in HTML_TYPES else NOT_HTML
         case "C":
             return str(status)
         case _:

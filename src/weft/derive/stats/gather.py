@@ -19,12 +19,13 @@ from weft.derive.stats.known import ANSWERED, BROKEN, START
 from weft.derive.stats.links import Holders, count_links
 from weft.derive.stats.model import Broken, DomainLink, Domains, Holder, Noted, Numbers, Totals
 from weft.derive.stats.numbers import numbers_of
-from weft.derive.stats.pages import Progress, count_pages, snapshot_of
+from weft.derive.stats.pages import count_pages, snapshot_of
 from weft.derive.stats.spread import size_bars, spread_of, time_bars
 from weft.derive.stats.tally import Pairs, Tables, Tally
 from weft.derive.stats.timeline import timeline_of
+from weft.ports import Progress
 from weft.records import LinkKind
-from weft.url import domain_of
+from weft.url import domain_of, host_of_site
 
 _BROKEN_SHOWN = 2_000
 _NOTED = 20
@@ -55,6 +56,7 @@ class Statistics:
         self._site_name = lru_cache(maxsize=100_000)(self._name_of_site)
         ordered = self._ordered_sites()
         self.site_ids = [site for site, _, _ in ordered]
+        visited = sum(1 for _, _, answered in ordered if answered)
         whole = self._numbers(None, False, {table: self.tally.total(table) for table in _SITE_TABLES})
         broken_pages, broken = self._broken()
         progress("domains", 0, 0)
@@ -70,7 +72,7 @@ class Statistics:
             elapsed_s=status.elapsed_s,
             pages_per_s=round(whole.pages / status.elapsed_s, 2) if status.elapsed_s else 0.0,
             seconds_per_page=status.elapsed_s / whole.pages if whole.pages else None,
-            sites_visited=sum(1 for _, _, answered in ordered if answered),
+            sites_visited=visited,
             all=whole,
             sizes=spread_of(self.seen.sizes),
             size_bars=size_bars(self.seen.sizes),
@@ -83,7 +85,7 @@ class Statistics:
             redirects=chains_of(self.known, self.outcome),
             broken=broken,
             broken_pages=broken_pages,
-            domains=self._domains(),
+            domains=self._domains(visited),
             across=across_sites([(self._site_name(site), *self._nodes_of(site)) for site in self.site_ids]),
             against=None if against is None else compare(crawl, against, self.known, self.upto, progress),
         )
@@ -182,7 +184,7 @@ class Statistics:
 
     # ---- domains ---------------------------------------------------------------------------------------------
 
-    def _domains(self) -> Domains:
+    def _domains(self, visited: int) -> Domains:
         drawn = {*self.site_ids[:_DOMAINS_DRAWN], *self.pairs.strongest(_DOMAINS_DRAWN)}
         pairs = dict.fromkeys([*self.pairs.largest(_PAIRS_SHOWN), *self.pairs.among(drawn)])
         links = [
@@ -193,8 +195,7 @@ class Statistics:
         known = 0
         for name in self._all_site_names():
             known += 1
-            registrable.add(hash(domain_of(name.rpartition(":")[0] if _has_port(name) else name)))
-        visited = sum(1 for site in self.site_ids if self.tally.of_site(site, ("sum",))["sum"].get("answered"))
+            registrable.add(hash(domain_of(host_of_site(name))))
         return Domains(visited, known, len(registrable), len(self.pairs), links)
 
     def _all_site_names(self) -> Iterator[str]:
@@ -210,10 +211,6 @@ class Statistics:
         from weft.dates import iso_of_ms
 
         return iso_of_ms(self.crawl.connection.execute("SELECT min(started_ms) FROM run").fetchone()[0])
-
-
-def _has_port(name: str) -> bool:
-    return ":" in name and not name.endswith("]")
 
 
 def gather(crawl: StoredCrawl, progress: Progress, against: Path | None = None) -> Statistics:

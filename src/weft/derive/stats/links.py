@@ -7,11 +7,12 @@ from itertools import compress
 
 import msgspec
 
-from weft.derive.read import StoredCrawl
+from weft.derive.read import Hop, StoredCrawl
+from weft.derive.read.links import damaged_links, decode_hops
 from weft.derive.stats.known import ANSWERED, BROKEN, Known, document_name, image_name, is_document
-from weft.derive.stats.pages import Progress, Snapshot
+from weft.derive.stats.pages import Snapshot
 from weft.derive.stats.tally import Pairs, Tally
-from weft.errors import FolderError
+from weft.ports import Progress
 from weft.records import LinkKind
 
 HYPERLINKS = frozenset(
@@ -31,16 +32,6 @@ _IS_DOCUMENT = bytes(is_document(file) for file in range(256))
 _KIND_NAMES = {kind.value: kind.label for kind in LinkKind}
 _HOLDERS = 50_000
 _HOLDERS_OF_ONE = 50
-
-
-class _Head(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What is needed of a packed link: the rest is skipped, not read."""
-
-    target: int
-    kind: int
-
-
-_decode = msgspec.json.Decoder(list[_Head]).decode
 
 
 class Holders:
@@ -68,17 +59,14 @@ def count_links(
             tally.settle()
             pairs.settle()
         try:
-            links = _decode(pack)
+            links = decode_hops(pack)
             if page is None:
                 for link in links:
                     known.in_links[link.target] += 1
             elif page <= known.last:
                 _count(links, page, visit, known, tally, pairs, holders)
         except (msgspec.DecodeError, LookupError, OverflowError, ValueError) as error:
-            raise FolderError(
-                f"{crawl.folder.db} is damaged: the links of visit {visit} cannot be read"
-                f" (weft check {crawl.folder.path} tells more)"
-            ) from error
+            raise damaged_links(crawl, visit) from error
     for spelling, page in crawl.aliases():
         if spelling <= known.last and page <= known.last:
             known.in_links[page] += known.in_links[spelling]
@@ -88,9 +76,7 @@ def count_links(
     return holders
 
 
-def _count(
-    links: list[_Head], page: int, visit: int, known: Known, tally: Tally, pairs: Pairs, holders: Holders
-) -> None:
+def _count(links: list[Hop], page: int, visit: int, known: Known, tally: Tally, pairs: Pairs, holders: Holders) -> None:
     """Counts the links of a page. Everything here runs over whole columns at once: there are many links."""
     targets = [link.target for link in links]
     kinds = bytes([link.kind for link in links])

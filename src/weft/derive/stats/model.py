@@ -53,7 +53,7 @@ class Numbers(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Spread(msgspec.Struct, frozen=True):
-    """How numbers are spread: exact, not estimated."""
+    """How numbers are spread; the shares are exact up to two million numbers."""
 
     least: int
     median: int

@@ -7,7 +7,7 @@ from weft.derive.stats.tally import Name, Tables
 from weft.errors import Cause
 
 _G9_IMAGES = ("PNG", "JPG", "GIF")
-_ROBOTS = {Cause.ROBOTS_DISALLOWED.value, Cause.ROBOTS_UNAVAILABLE.value}
+ROBOTS_CAUSES = {Cause.ROBOTS_DISALLOWED.value, Cause.ROBOTS_UNAVAILABLE.value}
 
 
 def numbers_of(site: str | None, start: bool, tables: Tables, *, near: bool) -> Numbers:
@@ -38,7 +38,7 @@ def numbers_of(site: str | None, start: bool, tables: Tables, *, near: bool) -> 
         depths=_by_value(tables["depth"]),
         depth=max((int(depth) for depth in tables["html_depth"]), default=None),
         languages=by_number(tables["language"]),
-        errors={name: number for name, number in by_number(tables["error"]).items() if name not in _ROBOTS},
+        errors={name: number for name, number in by_number(tables["error"]).items() if name not in ROBOTS_CAUSES},
         robots_refused=sums.get("robots_refused", 0),
         refused=by_number(tables["refused"]),
         images={name: images.get(name, 0) for name in _G9_IMAGES}

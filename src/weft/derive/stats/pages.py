@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import msgspec
@@ -12,17 +12,16 @@ import msgspec
 from weft.derive.duplicates.verdicts import NEAR, Verdict, Verdicts, near_verdicts
 from weft.derive.read import COUNTED_VISIT, StoredCrawl
 from weft.derive.stats.known import ANSWERED, BROKEN, REDIRECTED_TO, REDIRECTS, START, Known, file_class
+from weft.derive.stats.numbers import ROBOTS_CAUSES
 from weft.derive.stats.tally import Tally
 from weft.errors import Cause
+from weft.parse.content import HTML_TYPES
+from weft.ports import Progress
 from weft.records import LinkKind
 
-Progress = Callable[[str, int, int], None]
-
-HTML = frozenset({"text/html", "application/xhtml+xml"})
-NOT_BROKEN = frozenset({Cause.ROBOTS_DISALLOWED.value, Cause.ROBOTS_UNAVAILABLE.value, Cause.BUG.value})
+NOT_BROKEN = ROBOTS_CAUSES | {Cause.BUG.value}
 """Why a page has no answer, and is not broken for all we know."""
 
-_ROBOTS = frozenset({Cause.ROBOTS_DISALLOWED.value, Cause.ROBOTS_UNAVAILABLE.value})
 _CHUNK = 2_000
 _NOTED = 20
 _MOST = (1 << 32) - 1  # sizes and times are kept in four bytes
@@ -114,7 +113,7 @@ def _count(row: tuple[Any, ...], upto: Snapshot, tally: Tally, seen: Seen, verdi
     elif state == "E":
         cause = cause or visit_cause or "unknown"
         tally.add(site, "error", cause)
-        if cause in _ROBOTS:
+        if cause in ROBOTS_CAUSES:
             tally.add(site, "sum", "robots_refused")
         if cause not in NOT_BROKEN:
             known.flags[page] |= BROKEN
@@ -140,7 +139,7 @@ def _count_answered(row: tuple[Any, ...], tally: Tally, seen: Seen, verdict: Ver
         tally.add(site, "sum", "page_size", size or 0)
     if verdict is not None:
         tally.add(site, "sum", "near_duplicate" if verdict.kind == NEAR else "duplicate")
-    if media in HTML:
+    if media in HTML_TYPES:
         duplicate_of = page if verdict is None or verdict.page > known.last else verdict.page
         _count_html(tally, known, page, site, status, depth, language, duplicate_of)
 

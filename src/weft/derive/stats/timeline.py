@@ -6,7 +6,8 @@ from bisect import bisect_right
 
 from weft.derive.read import StoredCrawl
 from weft.derive.stats.model import Moment, Timeline
-from weft.derive.stats.pages import Progress, Snapshot
+from weft.derive.stats.pages import Snapshot
+from weft.ports import Progress
 from weft.records import Purpose
 
 _CHUNK = 5_000

@@ -34,7 +34,7 @@ SELECT count(*) FROM (SELECT 1 FROM visit v JOIN page p ON p.id = v.page AND p.v
 def attempts_of(crawl: StoredCrawl, page_id: int) -> tuple[list[Attempt], int]:
     """The newest attempts, oldest first, and how many there were in all."""
     (in_all,) = crawl.connection.execute(
-        "SELECT count(*) FROM visit WHERE page = ? AND purpose = 0", (page_id,)
+        "SELECT count(*) FROM visit WHERE page = ? AND purpose = ?", (page_id, Purpose.PAGE.value)
     ).fetchone()
     rows = crawl.connection.execute(_ATTEMPTS, (page_id, MOST_ATTEMPTS)).fetchall()
     return [

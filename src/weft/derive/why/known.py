@@ -9,6 +9,7 @@ from weft.derive.why.facts import attempts_of, body_of, found_of, rewritten_of, 
 from weft.derive.why.refusals import matches, max_depth_of, refusal_of
 from weft.derive.why.story import Found, RobotsSays, Story
 from weft.errors import POLICIES, Cause, Reason
+from weft.human import command
 from weft.records import Verdict
 
 
@@ -65,7 +66,7 @@ def _outcome(
         case "R" if crawl.folder.is_running():
             return "running", ["it is being asked now"], None
         case "R":
-            again = f"weft resume {crawl.folder.path} asks it again"
+            again = f"{command('resume', crawl.folder.path)} asks it again"
             return "waiting", [f"it was being asked when the crawl was killed; {again}"], None
         case _:
             verdict = Verdict(Reason(page.reason)) if page.reason and page.reason in Reason.__members__ else Verdict()
@@ -130,4 +131,6 @@ def _waiting(crawl: StoredCrawl, page_id: int, page: Page) -> list[str]:
         ]
     if crawl.folder.is_running():
         return ["it was admitted, and waits for its turn"]
-    return [f"it was admitted, and the crawl stopped before its turn came; weft resume {crawl.folder.path} goes on"]
+    return [
+        f"it was admitted, and the crawl stopped before its turn came; {command('resume', crawl.folder.path)} goes on"
+    ]

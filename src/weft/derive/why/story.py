@@ -66,8 +66,8 @@ class Body(msgspec.Struct, frozen=True, kw_only=True):
 class Story(msgspec.Struct, frozen=True, kw_only=True):
     """Everything there is to tell of one URL.
 
-    ``outcome`` is one word: fetched, failed, refused, waiting, running, recorded (known, never a page of its own:
-    robots.txt, sitemaps, other schemes), or unknown. ``because`` says it in sentences, the most telling first. Of
+    ``outcome`` is one word: fetched, failed, refused (other schemes, too), waiting, running, recorded (known, never a
+    page of its own: robots.txt, sitemaps), or unknown. ``because`` says it in sentences, the most telling first. Of
     a URL that is no page of the crawl, the rest has its default.
     """
 

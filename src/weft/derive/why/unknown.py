@@ -13,7 +13,7 @@ from weft.derive.why.facts import first_link_to, rewritten_of, robots_of, spec_o
 from weft.derive.why.refusals import SEEDS, refusal_of
 from weft.derive.why.story import RobotsSays, Story
 from weft.errors import Reason
-from weft.human import counted
+from weft.human import command, counted
 from weft.records import Verdict
 from weft.url import site_of
 
@@ -55,7 +55,7 @@ def unknown_story(crawl: StoredCrawl, url: str) -> Story:
         line = f", line {robots.line}: {robots.text}" if robots.line is not None else ""
         because.append(f"it would be admitted, and robots.txt would refuse it ({robots.error or 'disallowed'}{line})")
     else:
-        because.append(f"it would be admitted: give it to the crawl with `weft add {crawl.folder.path} URL`")
+        because.append(f"it would be admitted: give it to the crawl with `{command('add', crawl.folder.path, url)}`")
     reason = verdict.reason.value if verdict is not None and verdict.reason is not None else None
     near = nearest_urls(crawl, url)
     return _bare(

@@ -9,9 +9,8 @@ from weft.options.values import (
     Kind,
     Value,
     as_list,
-    one_line,
+    lines_of,
     optional,
-    parts_of,
     place,
     size,
     switch,
@@ -80,10 +79,7 @@ def own_parts() -> Kind:
     def read(raw: object, context: Context) -> Value:
         from weft.own import located
 
-        lines = [one_line(part) for part in parts_of(raw)]
-        if lines == ["none"]:
-            return ()
-        return tuple(dict.fromkeys(located(line, context.folder) for line in lines if line))
+        return tuple(dict.fromkeys(located(line, context.folder) for line in lines_of(raw) or ()))
 
     return Kind("ROLE=MODULE:NAME or ROLE=FILE.py:NAME", "ROLE=MODULE:NAME", read, as_list, many=True)
 
