@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 _PLAIN = str.maketrans(dict.fromkeys("@%+=:,./-_", "0"))
 """What no shell takes for its own, beside letters and digits."""
 
@@ -14,8 +16,8 @@ def counted(number: int, thing: str) -> str:
 
 
 def command(*words: object) -> str:
-    """A command of weft to be copied into a shell: ``weft resume 'my crawl'``."""
-    return " ".join(["weft", *(_quoted(str(word)) for word in words)])
+    """A command to be copied into a shell, with weft as it was called: ``./weft resume 'my crawl'``."""
+    return " ".join([_quoted(str(word)) for word in (os.environ.get("WEFT_COMMAND", "weft"), *words)])
 
 
 def _quoted(word: str) -> str:

@@ -31,7 +31,6 @@ ANSWERS_A_TURN = 16
 TURN_S = 0.1  # heavy pages one after the other would make us miss what servers send meanwhile
 SLOW_ANSWERS_MAX = 16
 GOOD_ANSWERS = 2  # in a row, until a site that sent 429 or 503 is taken for well again: one may be a cached page
-WAIT_FOR_MORE_S = 1.0
 
 
 class StopReason(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ from pathlib import Path
 from weft.cli import tell
 from weft.commands.machine import print_json
 from weft.demo.run import Facts, run_demo
-from weft.human import counted, human_bytes
+from weft.human import command, counted, human_bytes
 from weft.loop import DONE, Observer
 from weft.observe import CsvLogs, LiveScreen, is_terminal
 from weft.safe import shown
@@ -98,15 +98,14 @@ def _complete(facts: Facts) -> str:
 
 
 def _next_commands(facts: Facts) -> Iterator[str]:
-    """Commands to be copied, with weft under the name that it was called by: it need not be on the path."""
-    weft, folder = shlex.quote(os.environ.get("WEFT_COMMAND", "weft")), shlex.quote(facts.folder)
-    yield f"{weft} pages {folder}"
-    yield f"{weft} stats {folder} --html report.html"
-    yield f"{weft} graph {folder} --to web.gexf"
+    """Commands to be copied."""
+    yield command("pages", facts.folder)
+    yield command("stats", facts.folder, "--html", "report.html")
+    yield command("graph", facts.folder, "--to", "web.gexf")
     if facts.why_url is not None:
-        yield f"{weft} why {folder} {shlex.quote(facts.why_url)}"
-    yield f"sqlite3 {folder}/crawl.db 'SELECT status, count(*) FROM document GROUP BY status'"
-    yield f"{weft} crawl https://example.org --max-pages 100 --contact you@example.org"
+        yield command("why", facts.folder, facts.why_url)
+    yield f"sqlite3 {shlex.quote(facts.folder)}/crawl.db 'SELECT status, count(*) FROM document GROUP BY status'"
+    yield command("crawl", "https://example.org", "--max-pages", 100, "--contact", "you@example.org")
 
 
 def _counted(numbers: Mapping[str, int]) -> str:

@@ -193,12 +193,6 @@ def pair() -> tuple[socket.socket, socket.socket]:
     return ends
 
 
-def send_blocking(end: socket.socket, message: object) -> None:
-    """Sends one message and waits until it is gone."""
-    data = _encoder.encode(message)
-    end.sendall(_LENGTH.pack(len(data)) + data)
-
-
 def receive_blocking(end: socket.socket, kind: type[Message]) -> Message | None:
     """Waits for one message; None where the other side is gone."""
     head = _exactly(end, _LENGTH.size)

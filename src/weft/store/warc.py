@@ -27,9 +27,7 @@ from isal import igzip_lib
 
 from weft.errors import StoreError
 from weft.lazy import regex
-from weft.store.warc_heads import sound_request_head as _sound_request_head
-from weft.store.warc_heads import sound_response_head as _sound_response_head
-from weft.store.warc_heads import with_true_length as _with_true_length
+from weft.store.warc_heads import sound_request_head, sound_response_head, with_true_length
 
 LEVEL = 1  # the next one takes a quarter more time for one byte in a hundred
 SMALL_B = 2_048
@@ -169,7 +167,7 @@ class WarcWriter:
                 f"WARC-Profile: {REVISIT_PROFILE}\r\nWARC-Refers-To-Target-URI: {_safe_url(revisit.url)}\r\n"
                 f"WARC-Refers-To-Date: {_iso(revisit.date)}\r\n"
             )
-        head = _with_true_length(_sound_response_head(response_head), len(body))
+        head = with_true_length(sound_response_head(response_head), len(body))
         record_id = self._new_id()
         place = self._append(
             "revisit" if revisit else "response",
@@ -181,7 +179,7 @@ class WarcWriter:
         )
         if request_head:
             about += f"WARC-Concurrent-To: <{record_id}>\r\n"
-            request = _sound_request_head(request_head)
+            request = sound_request_head(request_head)
             self._append("request", self._new_id(), about, "application/http; msgtype=request", request)
         return Place(place.file, place.offset, place.length, digest)
 
