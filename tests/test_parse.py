@@ -15,9 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ops_html import OPS
 
+from weft.parse.attributes import srcset_urls
 from weft.parse.bounds import memory_bound, tree_of
 from weft.parse.directives import header_links, language_of, parse_refresh, robots_directives, x_robots_directives
-from weft.parse.html import parse_page, srcset_urls
+from weft.parse.html import parse_page
 from weft.parse.text import visible_text
 from weft.parse.xhtml import as_html
 from weft.records import Link, LinkKind, Parsed

@@ -7,15 +7,14 @@ runs once for each of them.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from time import monotonic
 from typing import Final
 
 from turbohtml import Document, Element, Namespace
 
-from weft.lazy import regex
+from weft.parse.attributes import MAX_ANCHOR, MAX_REL, code_urls, collapsed, rel_words, srcset_urls, words_of
 from weft.parse.bounds import tree_of
 from weft.parse.content import charset_of, is_html, media_type, sniff_encoding
 from weft.parse.directives import (
@@ -26,35 +25,22 @@ from weft.parse.directives import (
     robots_directives,
     x_robots_directives,
 )
-from weft.parse.text import flat_text, plain_text, seen_text, visible_text
+from weft.parse.text import flat_text, plain_text, seen_text
 from weft.parse.xhtml import markup_of
 from weft.records import Link, LinkKind, Links, Parsed
 from weft.url import Resolver, is_plain_fragment
 
-__all__ = ["MAX_LINKS", "parse_page", "srcset_urls", "visible_text"]
+__all__ = ["MAX_LINKS", "parse_page"]
 
 MAX_LINKS: Final = 20_000
-MAX_ANCHOR: Final = 500
 MAX_TITLE: Final = 2_000
-MAX_REL: Final = 200
 MAX_OPAQUE: Final = 2_000
-_MAX_CODE = 10_000  # of an onclick attribute
 _MAX_WALK_S = 3.0  # twenty thousand links take a fiftieth of that
 _MAX_TARGETS = 8_000_000  # characters that links may take from a long base, all together
 
 _FRAME_LEFT_OUT = "documents in frames left out: they took too much time or memory"
 _WEB = ("http://", "https://")
 _CONTENT_ITSELF = ("data:", "blob:")  # pictures and the like that stand in the page itself are no links
-_SRCSET_URL = regex(r"[\s,]*([^\s]+)")
-_SRCSET_DESCRIPTORS = regex(r"(?:[^,(]++|\([^)]*+(?:\)|$))*+,?")
-_CODE_LINK = regex(
-    r"(?<![\w$.])(?:(?:window|document|self|top|parent|this)\s*+\.\s*+)*+"
-    r"(?:location(?:\s*+\.\s*+href)?\s*+=(?!=)\s*+|location\s*+\.\s*+(?:assign|replace)\s*+\(\s*+"
-    r"|(?<=window\.)open\s*+\(\s*+)"
-    r"(?:'((?:[^'\\\n]|\\.)*+)'|\"((?:[^\"\\\n]|\\.)*+)\")(?!\s*+\+)"
-)
-_ESCAPE = regex(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
-
 # A member of an enumeration costs a search and, as a number, a conversion: sixty times a page.
 _HTML: Final = Namespace.HTML
 _SVG: Final = Namespace.SVG
@@ -240,7 +226,7 @@ class _Page:
                         has_room = self.text_left > 0
                     anchor = " ".join(text.split())
                     rel = element.attr("rel")
-                    if rel and (words := _rel(rel)):
+                    if rel and (words := rel_words(rel)):
                         rels[count] = words
                     targets.append(target)
                     anchors.append(anchor)
@@ -281,7 +267,7 @@ class _Page:
     def _shortened(self, text: str) -> str:
         """The beginning of a long anchor, which has its price."""
         self.text_left -= len(text)
-        return _collapsed(text, MAX_ANCHOR)
+        return collapsed(text, MAX_ANCHOR)
 
     def _watch_time(self) -> None:
         """Takes no more texts past the deadline: where links hold links, each text is that of all within."""
@@ -296,7 +282,7 @@ class _Page:
         if self.text_left <= 0:
             return ""
         images = element.find_all("img", limit=10)
-        return _collapsed(" ".join([image.attr("alt") or "" for image in images]), MAX_ANCHOR) if images else ""
+        return collapsed(" ".join([image.attr("alt") or "" for image in images]), MAX_ANCHOR) if images else ""
 
     def _take_unusual_a(self, element: Element, reference: str | None) -> None:
         """Takes a link that leads out of the web, or nowhere, or is one too many, or is one of SVG."""
@@ -308,7 +294,7 @@ class _Page:
         if len(self.links) >= self.max_links and not self._late_room():
             self.cut = True
         else:
-            self._add(reference, _A, self._anchor_text(element), _rel(element.attr("rel") or ""))
+            self._add(reference, _A, self._anchor_text(element), rel_words(element.attr("rel") or ""))
 
     def _add(self, reference: str, kind: int, anchor: str = "", rel: str = "") -> str | None:
         """The target of a link, now among the links; None where it leads nowhere, or nowhere that counts."""
@@ -379,7 +365,7 @@ class _Page:
 
     def _take_title(self, element: Element) -> None:
         if self.title is None and element.namespace is _HTML:
-            self.title = _collapsed(element.text, MAX_TITLE)
+            self.title = collapsed(element.text, MAX_TITLE)
 
     def _take_html(self, element: Element) -> None:
         if self.language is None:
@@ -393,7 +379,7 @@ class _Page:
         if name == "robots" or name in self.agents:
             self.directives |= robots_directives(content)
         elif name == "description" and not self.description:
-            self.description = _collapsed(content, MAX_TITLE) or None
+            self.description = collapsed(content, MAX_TITLE) or None
         pragma = (element.attr("http-equiv") or "").strip().lower()
         if pragma == "refresh":
             self._add_refresh(content)
@@ -408,7 +394,7 @@ class _Page:
     def _take_link(self, element: Element) -> None:
         reference = element.attr("href")
         if reference and element.namespace is _HTML:
-            self._add_by_rel(reference, element.attr("rel") or "", _words(element.attr("title")))
+            self._add_by_rel(reference, element.attr("rel") or "", words_of(element.attr("title")))
 
     def _add_by_rel(self, reference: str, rel: str, title: str) -> None:
         kind, words = _kind_by_rel(rel[:MAX_REL])
@@ -419,7 +405,7 @@ class _Page:
     def _take_area(self, element: Element) -> None:
         reference = element.attr("href")
         if reference is not None:
-            self._add(reference, _AREA, _words(element.attr("alt")), _rel(element.attr("rel") or ""))
+            self._add(reference, _AREA, words_of(element.attr("alt")), rel_words(element.attr("rel") or ""))
 
     def _take_form(self, element: Element) -> None:
         reference = element.attr("action")
@@ -427,7 +413,7 @@ class _Page:
             self._add(reference, _FORM)
 
     def _take_image(self, element: Element) -> None:
-        alt = _words(element.attr("alt"))
+        alt = words_of(element.attr("alt"))
         if self.unnamed is not None:
             self._name_anchor(element, alt)
         reference = element.attr("src")
@@ -459,7 +445,7 @@ class _Page:
     def _take_input(self, element: Element) -> None:
         reference = element.attr("src")
         if reference and (element.attr("type") or "").lower() == "image":
-            self._add(reference, _IMAGE, _words(element.attr("alt")))
+            self._add(reference, _IMAGE, words_of(element.attr("alt")))
 
     def _take_script(self, element: Element) -> None:
         reference = _svg_href(element) if element.namespace is _SVG else element.attr("src")
@@ -490,7 +476,7 @@ class _Page:
             self._take_inner(document)
         reference = element.attr("src")
         if reference:
-            self._add(reference, _FRAME if element.tag == "frame" else _IFRAME, _words(element.attr("title")))
+            self._add(reference, _FRAME if element.tag == "frame" else _IFRAME, words_of(element.attr("title")))
 
     def _take_inner(self, markup: str) -> None:
         """Takes the links of a document that an attribute holds: its base is ours, what it says is its own."""
@@ -516,8 +502,7 @@ class _Page:
     def _take_code(self, element: Element) -> None:
         code = element.attr("onclick")
         if code:
-            for match in _CODE_LINK.finditer(code[:_MAX_CODE]):
-                reference = _ESCAPE.sub(_unescaped, match[1] if match[1] is not None else match[2])
+            for reference in code_urls(code):
                 self._add(reference, _ONCLICK, self._anchor_text(element))
 
 
@@ -547,20 +532,6 @@ _TAGS: Final = ("a", "base", "template", *_TAKERS)
 _TAGS_AND_CODE: Final = ",".join([*_TAGS, "[onclick]"])
 
 
-def srcset_urls(srcset: str) -> Iterator[str]:
-    """The references of a ``srcset``, in order (HTML, parsing a srcset attribute); descriptors are not judged."""
-    at = 0
-    while match := _SRCSET_URL.match(srcset, at):
-        reference, at = match[1], match.end()
-        if reference.endswith(","):
-            reference = reference.rstrip(",")
-        else:
-            descriptors = _SRCSET_DESCRIPTORS.match(srcset, at)
-            at = descriptors.end() if descriptors else len(srcset)
-        if reference:
-            yield reference
-
-
 def _unseen_size(template: Element, has_code: bool) -> int:
     """How many of the elements that matter stand in a template that is no part of the page.
 
@@ -578,41 +549,10 @@ def _svg_href(element: Element) -> str | None:
     return element.attr("xlink:href") if reference is None else reference
 
 
-def _words(value: str | None) -> str:
-    """What an attribute says, spaces collapsed."""
-    if not value:
-        return ""
-    return " ".join(value.split()) if len(value) <= MAX_ANCHOR else _collapsed(value, MAX_ANCHOR)
-
-
-def _rel(rel: str) -> str:
-    return _rel_words(rel[:MAX_REL])
-
-
-@lru_cache(maxsize=256)
-def _rel_words(rel: str) -> str:
-    return " ".join(rel.lower().replace(",", " ").split())  # people write "external,nofollow" too
-
-
 @lru_cache(maxsize=256)
 def _kind_by_rel(rel: str) -> tuple[int, str]:
     """What kind of link a ``<link>`` with this ``rel`` is, and the rel as it is kept."""
-    words = _rel_words(rel)
+    words = rel_words(rel)
     if "stylesheet" in words:
         return _STYLE, words
     return (_CANONICAL if "canonical" in words.split() else _LINK), words
-
-
-def _collapsed(text: str, limit: int) -> str:
-    """The text with its spaces collapsed, cut to a limit."""
-    if len(text) > limit:
-        text = text.lstrip()[: 4 * limit]
-    return " ".join(text.split())[:limit]
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    """The character that an escape in a JavaScript string stands for."""
-    code = match[1] or match[2]
-    if code is None:
-        return {"n": "\n", "r": "\r", "t": "\t"}.get(match[3], match[3])
-    return chr(int(code, 16)) if not 0xD800 <= int(code, 16) <= 0xDFFF else "\ufffd"
