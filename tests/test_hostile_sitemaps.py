@@ -400,3 +400,23 @@ def test_choice(site: Site, tmp_path: Path, choice: str, asked: set[str]) -> Non
     crawled = crawl(tmp_path, [site.at("/")], "--delay", "0", "--sitemaps", choice)
     assert crawled.code == 0
     assert set(site.paths()) == asked
+
+
+@pytest.mark.parametrize(
+    "bound", [["--max-depth", "0"], ["--site", "127.0.0.1:{port} max-depth=0"]], ids=["all", "site"]
+)
+def test_a_mere_list_needs_no_sitemaps(site: Site, weft: Weft, bound: list[str]) -> None:
+    """Issue 3, section 2: ``--max-depth 0`` fetches just a list. What sitemaps name lies at depth 1, so nobody is asked
+    for them; a resume that lets it in reads them."""
+    site.robots(f"Sitemap: {site.at('/map.xml')}\n")
+    site.file("/map.xml", urlset(site.at("/leaf")), XML)
+    site.page("/", ["/beside"])
+    for path in ("/leaf", "/beside"):
+        site.page(path)
+    options = [word.format(port=site.port) for word in bound]
+    assert weft("crawl", site.at("/"), "-o", "out", "--delay", "0", "--quiet", *options).code == 0
+    assert site.paths() == ["/robots.txt", "/"]
+    assert weft("check", "out").code == 0
+    deeper = [word.replace("0", "1") if word == "0" else word.replace("max-depth=0", "max-depth=1") for word in options]
+    assert weft("resume", "out", "--quiet", *deeper).code == 0
+    assert sorted(site.paths()[2:]) == ["/beside", "/leaf", "/map.xml"]

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from weft.crew.nursery import Nursery
     from weft.crew.team import Team
     from weft.fetch.sitemaps import Sitemap
+    from weft.records import Lease
 
 _PUBLIC_IP_PARALLEL = 16
 _DEATHS_ON_A_PAGE = 3
@@ -117,6 +118,12 @@ class Parts:
         from weft.fetch.sitemaps import parse_sitemap  # many expressions to compile, and many crawls meet no sitemap
 
         return parse_sitemap(body, url, content_type)
+
+    def ask_sitemap(self, lease: Lease) -> None:
+        """Puts a sitemap into the queue; where only start addresses are asked, it waits for a run that lets more in."""
+        site = site_of(lease.url)
+        if self.judge.paces.max_depth(site) != 0:
+            self.frontier.errand(site, lease)
 
     def free_slots(self) -> int:
         return self.crew.free(1 if self.throttled else self.spec.politeness.workers)
@@ -224,7 +231,7 @@ async def open_crawl(
         run_id = _begin(parts, seed_list, seeded, fatal, limits_changed)
         parts.crew = await stack.enter_async_context(_crew(parts, run_id, nursery))
         for lease in parts.sitemaps.waiting():
-            parts.frontier.errand(site_of(lease.url), lease)
+            parts.ask_sitemap(lease)
         for routine in parts.own.all("routine"):
             from weft.observe import Routine
 

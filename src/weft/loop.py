@@ -405,7 +405,7 @@ class Crawl:
             return
         lease = parts.sitemaps.add(url, site_id, parent)
         if lease is not None:
-            parts.frontier.errand(site_of(url), lease)
+            parts.ask_sitemap(lease)
 
     def _sitemap(self, done: Concluded) -> None:
         parts, lease, answer = self.parts, done.lease, _answer_of(done)
