@@ -405,9 +405,20 @@ def test_unavailable_is_asked_again_by_a_resume(site: Site, weft: Weft) -> None:
 
 
 def test_seed_forbidden(site: Site, weft: Weft) -> None:
-    """R7: a start address is no excuse; the crawl ends and tells it."""
+    """R7: a start address is no excuse; the crawl ends and tells why it has nothing, and so does a resume."""
     site.robots("User-agent: *\nDisallow: /\n")
     run = weft("crawl", site.at("/x"), "-o", "out", "--delay", "0")
     assert site.paths() == ["/robots.txt"]
-    assert run.code in (0, 1)
+    assert run.code == 0
+    told = f"no seed may be asked: ROBOTS_DISALLOWED (weft why out {site.at('/x')} tells more)"
+    assert told in run.stderr
+    assert told in weft("resume", "out").stderr
     assert "ROBOTS_DISALLOWED" in weft("pages", "out", "--all").stdout
+
+
+def test_one_seed_forbidden(site: Site, weft: Weft) -> None:
+    """Where another seed answers, that one of them is forbidden is told by its row, and the crawl is done."""
+    site.robots("User-agent: *\nDisallow: /x\n")
+    site.page("/")
+    run = weft("crawl", site.at("/x"), site.at("/"), "-o", "out", "--delay", "0")
+    assert run.code == 0 and "nothing is left to fetch" in run.stderr

@@ -379,7 +379,9 @@ async def run_crawl(crawl: Crawl) -> StopReason:
     parts = crawl.parts
     reason = await crawl.run()
     if reason == DONE and (failed := _failed_seed(parts.database)) is not None:
-        reason, crawl.failed_seed = FAILED, failed
+        crawl.failed_seed = failed
+        if failed[1] != Cause.ROBOTS_DISALLOWED.value:  # which is an answer, too
+            reason = FAILED
     positions = await parts.crew.close()
     with parts.database.transaction() as connection:
         connection.executemany(
@@ -421,7 +423,7 @@ async def _keep_near_duplicates(crawl: Crawl) -> None:
 
 
 def _failed_seed(database: Database) -> tuple[str, str] | None:
-    """The first seed, and why it was not answered, where none was; that robots.txt forbids it is an answer.
+    """A seed, and why it was not answered, where none was: one that robots.txt forbids, else the first.
 
     Also where all of them were refused, so that nobody was asked.
     """
@@ -429,10 +431,10 @@ def _failed_seed(database: Database) -> tuple[str, str] | None:
         "SELECT u.text, p.state, coalesce(p.cause, p.reason) FROM seed s JOIN page p ON p.id = s.page"
         " JOIN url u ON u.id = s.page ORDER BY s.id"
     ).fetchall()
-    for _, state, why in rows:
-        if state is not None and (state != "E" or why == Cause.ROBOTS_DISALLOWED.value):
-            return None
-    return (rows[0][0], rows[0][2]) if rows else None
+    if not rows or any(state not in (None, "E") for _, state, _ in rows):
+        return None
+    forbidden = ((url, why) for url, _, why in rows if why == Cause.ROBOTS_DISALLOWED.value)
+    return next(forbidden, (rows[0][0], rows[0][2]))
 
 
 def _meta(database: Database, name: str) -> str:

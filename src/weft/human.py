@@ -1,6 +1,8 @@
-"""Numbers as people write them."""
+"""Numbers and moments as people write them."""
 
 from __future__ import annotations
+
+from datetime import datetime, timedelta
 
 
 def counted(number: int, thing: str) -> str:
@@ -18,6 +20,12 @@ def human_seconds(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02d} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def human_moment(now: datetime, wait_s: float) -> str:
+    """The first full minute after a wait, ``14:37``; with its day where that is another one."""
+    then = now + timedelta(seconds=wait_s + 60)
+    return then.strftime("%H:%M" if then.date() == now.date() else "%Y-%m-%d %H:%M")
 
 
 def human_bytes(size_b: int) -> str:

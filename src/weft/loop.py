@@ -79,7 +79,7 @@ class Crawl:
         self._ending = False
         self.held_back: Callable[[], bool] = _never
         self.stopped_by = ""  # the user's stop file
-        self.failed_seed = ("", "")  # where none answered: the first, and why
+        self.failed_seed = ("", "")  # where none answered: one of them, and why
 
     # ---- from outside ----------------------------------------------------------------------------------------
 
