@@ -480,7 +480,8 @@ class Crawl:
             observer.ticked(batch, self)
         if store.totals["bugs"] > self._limits.max_bugs:
             raise BugError(
-                f"more than {self._limits.max_bugs} pages met a bug in weft; `weft status` names the folder to report"
+                f"more than {self._limits.max_bugs} pages met a bug in weft;"
+                f" `weft status {parts.folder.path}` tells where they are described"
             )
 
     def _offer(self, batch: list[Concluded]) -> list[tuple[int, list[tuple[int | str, ...]]]]:
