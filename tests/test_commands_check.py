@@ -396,3 +396,25 @@ def test_random_damage_never_shows_a_traceback(folder: Path) -> None:
             run = call(command[0], folder, *command[1:])
             assert "a bug in weft" not in run.stderr, (command, run.stderr)
             assert run.code in (0, 1, 2)
+
+
+@pytest.mark.parametrize("most", ["20", "1"], ids=["done", "too many"])
+def test_answers_that_met_a_bug_are_consistent(site: Site, weft: Weft, tmp_path: Path, most: str) -> None:
+    """The answer is archived, the visit has the cause BUG and no status: nothing is wrong with the folder."""
+    (tmp_path / "broken.py").write_text(
+        "def read(body, url, kind, parsed):\n    assert body != b'bad'\n    return parsed\n"
+    )
+    site.page("/", ["/a", "/b", "/c"])
+    for path in ("/a", "/b", "/c"):
+        site.file(path, b"bad", "text/html")
+    run = weft(
+        "crawl", site.at("/"), "-o", "out", "--delay", "0", "--part", "parser=broken.py:read", "--max-bugs", most
+    )
+    assert run.code == (0 if most == "20" else 1), run.stderr
+    if run.code:
+        assert "`weft status out` tells where they are described" in run.stderr
+        assert "FROM bug" in weft("status", "out").stdout
+    found = [json.loads(line) for line in weft("pages", "out").stdout.splitlines()]
+    assert {row["error"] for row in found if row["url"] != site.at("/")} == {"BUG"}
+    report = weft("check", "out")
+    assert (report.code, report.stderr) == (0, ""), report.stdout

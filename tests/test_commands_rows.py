@@ -175,11 +175,39 @@ def test_links_to_a_page(crawled: Stored) -> None:
     assert [link["source"] for link in redirects] == [crawled.url + "/old"]
 
 
+@pytest.mark.parametrize("url", ["mailto:me@example.org", "data:text/html,"])
+def test_links_to_what_can_be_no_page(crawled: Stored, url: str) -> None:
+    """Who links to an address: what `links` shows as a target, `--to` takes."""
+    every = [link for link in links_of(crawled) if str(link["target"]).startswith(url)]
+    assert len(every) == 1
+    assert links_of(crawled, "--to", str(every[0]["target"])) == every
+
+
+def test_links_of_a_sitemap(crawled: Stored) -> None:
+    """What `links` shows as a source, `--from` takes; robots.txt is known, and has no links."""
+    sitemap = crawled.url + "/sitemap.xml"
+    every = [link for link in links_of(crawled) if link["source"] == sitemap]
+    assert [link["target"] for link in every] == [crawled.url + "/mapped"]
+    assert links_of(crawled, "--from", sitemap) == every
+    assert links_of(crawled, "--from", sitemap, "--to", crawled.url + "/mapped") == every
+    assert links_of(crawled, "--from", sitemap, "--to", crawled.url + "/a") == []
+    assert links_of(crawled, "--from", crawled.url + "/robots.txt") == []
+
+
+def test_links_of_a_sitemap_that_is_also_a_page(site: Site, weft: Weft) -> None:
+    site.page("/", ["/sitemap.xml"])
+    site.page("/sitemap.xml", ["/a"])  # read as a sitemap it names nothing, as a page it has a link
+    site.page("/a")
+    assert weft("crawl", site.at("/"), "-o", "out", "--delay", "0", "--quiet").code == 0
+    found = weft("links", "out", "--from", site.at("/sitemap.xml")).stdout.splitlines()
+    assert [json.loads(line)["kind"] for line in found] == ["a"]
+
+
 def test_links_of_an_unknown_page(crawled: Stored) -> None:
-    run = call("links", crawled.folder, "--from", crawled.url + "/never")
+    run = call("links", crawled.folder, "--from", crawled.url + "/never", "--format", "csv")
     assert run.code == 1
     assert run.stdout == ""
-    assert "is no page of the crawl" in run.stderr
+    assert "is not known" in run.stderr
     assert run.stderr.count("\n") == 1
 
 

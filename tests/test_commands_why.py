@@ -12,6 +12,7 @@ import pytest
 import stored
 from conftest import Weft
 from stored import Stored, call
+from web import Site
 
 from weft.derive.meanings import CAUSES, OPTIONS, REASONS
 from weft.derive.read import StoredCrawl
@@ -159,6 +160,13 @@ def test_urls_that_are_no_pages(crawled: Stored) -> None:
     assert why(crawled, "/sitemap.xml")["outcome"] == "recorded"
     assert "1 URL;" in said(why(crawled, "/sitemap.xml"))
     assert why(crawled, "/robots.txt")["outcome"] == "recorded"
+
+
+def test_a_sitemap_that_is_not_there(site: Site, weft: Weft) -> None:
+    """/sitemap.xml is asked where robots.txt names none: an answer without URLs is not called one that was read."""
+    site.page("/")
+    assert weft("crawl", site.at("/"), "-o", "out", "--delay", "0", "--quiet").code == 0
+    assert "asked, and no URLs are in its answer" in weft("why", "out", site.at("/sitemap.xml")).stdout
 
 
 def test_a_url_never_seen(crawled: Stored) -> None:

@@ -382,6 +382,31 @@ def test_own_agent(site: Site, tmp_path: Path, weft: Weft) -> None:
     assert '"allowed":false' in told.stdout.replace(" ", ""), told.stdout
 
 
+@pytest.mark.parametrize(
+    ("robots", "asked"),
+    [
+        ("User-agent: weft\nDisallow: /a\n\nUser-agent: *\nDisallow: /b\nCrawl-delay: 0.2\n", {"/c"}),
+        ("User-agent: *\nDisallow: /b\n\nUser-agent: weft\nAllow: /b\nDisallow: /a\n", {"/c"}),
+        ("User-agent: acmebot\nDisallow: /a\n\nUser-agent: weft\nAllow: /a\n", {"/b", "/c"}),
+        ("User-agent: acmebot\nAllow: /\n\nUser-agent: *\nDisallow: /\n", {"/a", "/b", "/c"}),
+    ],
+    ids=["beside all", "allowed to another", "allowed to weft only", "its own"],
+)
+def test_a_group_for_weft_opens_nothing_to_another_name(site: Site, weft: Weft, robots: str, asked: set[str]) -> None:
+    """RFC 9309, section 2.2.1: the name that is sent is bound by its own group, or that of all; weft's comes on top."""
+    site.robots(robots)
+    site.page("/", ["/a", "/b", "/c"])
+    for path in ("/a", "/b", "/c"):
+        site.page(path)
+    named = ("--user-agent", "AcmeBot/2.0")
+    assert weft("crawl", site.url, "-o", "out", "--delay", "0", "--sitemaps", "no", "--quiet", *named).code == 0
+    assert set(site.paths()) == {"/robots.txt", "/", *asked}
+    for path in ("/a", "/b", "/c"):
+        told = '"allowed":true' if path in asked else '"allowed":false'
+        assert told in weft("robots", site.at(path), "--json", *named).stdout
+        assert told in weft("why", "out", site.at(path), "--json").stdout
+
+
 def test_ignored_loudly(site: Site, weft: Weft) -> None:
     """Issue 3, 2: --ignore-robots asks all, and says on screen that it does."""
     site.robots("User-agent: *\nDisallow: /\n")
@@ -405,9 +430,20 @@ def test_unavailable_is_asked_again_by_a_resume(site: Site, weft: Weft) -> None:
 
 
 def test_seed_forbidden(site: Site, weft: Weft) -> None:
-    """R7: a start address is no excuse; the crawl ends and tells it."""
+    """R7: a start address is no excuse; the crawl ends and tells why it has nothing, and so does a resume."""
     site.robots("User-agent: *\nDisallow: /\n")
     run = weft("crawl", site.at("/x"), "-o", "out", "--delay", "0")
     assert site.paths() == ["/robots.txt"]
-    assert run.code in (0, 1)
+    assert run.code == 0
+    told = f"no seed may be asked: ROBOTS_DISALLOWED (weft why out {site.at('/x')} tells more)"
+    assert told in run.stderr
+    assert told in weft("resume", "out").stderr
     assert "ROBOTS_DISALLOWED" in weft("pages", "out", "--all").stdout
+
+
+def test_one_seed_forbidden(site: Site, weft: Weft) -> None:
+    """Where another seed answers, that one of them is forbidden is told by its row, and the crawl is done."""
+    site.robots("User-agent: *\nDisallow: /x\n")
+    site.page("/")
+    run = weft("crawl", site.at("/x"), site.at("/"), "-o", "out", "--delay", "0")
+    assert run.code == 0 and "nothing is left to fetch" in run.stderr

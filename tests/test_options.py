@@ -557,6 +557,7 @@ def test_every_command_has_help_with_an_example(command: str, capsys: pytest.Cap
     assert cli.main([command, "--help"]) == 0
     shown = capsys.readouterr().out
     assert f"usage: weft {command}" in shown and f"example:\n  weft {command}" in shown
+    assert "?." not in shown
 
 
 def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:

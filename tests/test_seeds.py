@@ -74,6 +74,7 @@ def test_urls_and_hosts(text: str, url: str, fallback: str | None) -> None:
         ("", "neither a URL, nor a host"),
         ("?", "neither a URL, nor a host"),
         ("a\0b", "not UTF-8 text"),
+        ("http://a.test/b\tc", "control characters"),
         ("a\x1b[2Jb", "not UTF-8 text"),
         ("x" * 5_000, "neither a URL, nor a host"),
         ("missing.txt", "no file of that name"),

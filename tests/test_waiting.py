@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import re
 import shutil
 import time
 from collections import Counter
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from web import NameServer, Request, Response, Site, html_page
 
 from weft.derive.read import StoredCrawl
 from weft.frontier.pace import next_pace_s
+from weft.human import human_moment
 
 # --- TLS (issue 4, section 4)
 
@@ -188,3 +191,18 @@ def test_the_rule_of_the_pace(
     for _ in range(200):
         after = next_pace_s(after, answer_s, 200, delay_s=delay_s, parallel=parallel, most_s=most_s)
     assert after == pytest.approx(min(most_s, 2 * answer_s / parallel), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("wait_s", "told"), [(0, "22:31"), (29, "22:31"), (31, "22:32"), (5_000, "23:54"), (9_000, "2026-03-15 01:01")]
+)
+def test_when_to_go_on(wait_s: float, told: str) -> None:
+    """Promise 4: never a moment at which it is too early; the day is told where it is another one."""
+    assert human_moment(datetime(2026, 3, 14, 22, 30, 30, tzinfo=UTC), wait_s) == told
+
+
+def test_a_site_that_wants_a_day(site: Site, weft: Weft) -> None:
+    site.respond("/", Response(b"", 503, headers={"Retry-After": "86000"}))
+    run = weft("crawl", site.at("/"), "-o", "out", "--delay", "0")
+    assert run.code == 3
+    assert re.search(r"go on after (\d{4}-\d\d-\d\d )?\d\d:\d\d with: weft resume out", run.stderr)

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from weft.crew.nursery import Nursery
     from weft.crew.team import Team
     from weft.fetch.sitemaps import Sitemap
+    from weft.records import Lease
 
 _PUBLIC_IP_PARALLEL = 16
 _DEATHS_ON_A_PAGE = 3
@@ -118,6 +119,13 @@ class Parts:
         from weft.fetch.sitemaps import parse_sitemap  # many expressions to compile, and many crawls meet no sitemap
 
         return parse_sitemap(body, url, content_type)
+
+    def ask_sitemap(self, lease: Lease) -> None:
+        """Puts a sitemap into the queue; where only start addresses are asked, it waits for a run that lets more in."""
+        if self.judge.admits_from_sitemap(lease.url):
+            self.frontier.errand(site_of(lease.url), lease)
+        else:
+            self.sitemaps.put_off(lease)
 
     def free_slots(self) -> int:
         return self.crew.free(1 if self.throttled else self.spec.politeness.workers)
@@ -240,10 +248,7 @@ def _go_on_with_sitemaps(parts: Parts) -> None:
     if parts.spec.scope.max_depth == 0 and not parts.judge.paces.has_depths:
         return  # --max-depth 0 of a list of many hosts has as many sitemaps put off
     for lease in parts.sitemaps.waiting():
-        if parts.judge.admits_from_sitemap(lease.url):
-            parts.frontier.errand(site_of(lease.url), lease)
-        else:
-            parts.sitemaps.put_off(lease)
+        parts.ask_sitemap(lease)
 
 
 def _processes(spec: CrawlSpec) -> int:
@@ -386,7 +391,9 @@ async def run_crawl(crawl: Crawl) -> StopReason:
     parts = crawl.parts
     reason = await crawl.run()
     if reason == DONE and (failed := _failed_seed(parts.database)) is not None:
-        reason, crawl.failed_seed = FAILED, failed
+        crawl.failed_seed = failed
+        if failed[1] != Cause.ROBOTS_DISALLOWED.value:  # which is an answer, too
+            reason = FAILED
     positions = await parts.crew.close()
     with parts.database.transaction() as connection:
         connection.executemany(
@@ -428,7 +435,7 @@ async def _keep_near_duplicates(crawl: Crawl) -> None:
 
 
 def _failed_seed(database: Database) -> tuple[str, str] | None:
-    """The first seed, and why it was not answered, where none was; that robots.txt forbids it is an answer.
+    """A seed, and why it was not answered, where none was: one that robots.txt forbids, else the first.
 
     Also where all of them were refused, so that nobody was asked.
     """
@@ -436,10 +443,10 @@ def _failed_seed(database: Database) -> tuple[str, str] | None:
         "SELECT u.text, p.state, coalesce(p.cause, p.reason) FROM seed s JOIN page p ON p.id = s.page"
         " JOIN url u ON u.id = s.page ORDER BY s.id"
     ).fetchall()
-    for _, state, why in rows:
-        if state is not None and (state != "E" or why == Cause.ROBOTS_DISALLOWED.value):
-            return None
-    return (rows[0][0], rows[0][2]) if rows else None
+    if not rows or any(state not in (None, "E") for _, state, _ in rows):
+        return None
+    forbidden = ((url, why) for url, _, why in rows if why == Cause.ROBOTS_DISALLOWED.value)
+    return next(forbidden, (rows[0][0], rows[0][2]))
 
 
 def _meta(database: Database, name: str) -> str | None:

@@ -1,8 +1,9 @@
-"""Numbers as people write them, and commands as they type them."""
+"""Numbers and moments as people write them, and commands as they type them."""
 
 from __future__ import annotations
 
 import os
+from datetime import datetime, timedelta
 
 _PLAIN = str.maketrans(dict.fromkeys("@%+=:,./-_", "0"))
 """What no shell takes for its own, beside letters and digits."""
@@ -36,6 +37,12 @@ def human_seconds(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02d} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def human_moment(now: datetime, wait_s: float) -> str:
+    """The first full minute after a wait, ``14:37``; with its day where that is another one."""
+    then = now + timedelta(seconds=wait_s + 60)
+    return then.strftime("%H:%M" if then.date() == now.date() else "%Y-%m-%d %H:%M")
 
 
 def human_bytes(size_b: int) -> str:

@@ -16,6 +16,7 @@ from weft.conclude import Concluded, back_off
 from weft.errors import POLICIES, STALLS_MAX, BugError, Cause
 from weft.fetch.site import AskAgain, Learnt
 from weft.frontier.settling import Settled
+from weft.human import command
 from weft.records import PAGE, Failure, Fetched, Lease, Purpose
 from weft.url import host_of, origin_of, site_of
 
@@ -78,7 +79,7 @@ class Crawl:
         self._ending = False
         self.held_back: Callable[[], bool] = _never
         self.stopped_by = ""  # the user's stop file
-        self.failed_seed = ("", "")  # where none answered: the first, and why
+        self.failed_seed = ("", "")  # where none answered: one of them, and why
 
     # ---- from outside ----------------------------------------------------------------------------------------
 
@@ -400,12 +401,8 @@ class Crawl:
         if site_id is None or (site_id != asking_site and not parts.judge.covers(url)):
             return
         lease = parts.sitemaps.add(url, site_id, parent)
-        if lease is None:
-            return
-        if parts.judge.admits_from_sitemap(url):
-            parts.frontier.errand(site_of(url), lease)
-        else:
-            parts.sitemaps.put_off(lease)
+        if lease is not None:
+            parts.ask_sitemap(lease)
 
     def _sitemap(self, done: Concluded) -> None:
         parts, lease, answer = self.parts, done.lease, _answer_of(done)
@@ -480,7 +477,8 @@ class Crawl:
             observer.ticked(batch, self)
         if store.totals["bugs"] > self._limits.max_bugs:
             raise BugError(
-                f"more than {self._limits.max_bugs} pages met a bug in weft; `weft status` names the folder to report"
+                f"more than {self._limits.max_bugs} pages met a bug in weft;"
+                f" `{command('status', parts.folder.path)}` tells where they are described"
             )
 
     def _offer(self, batch: list[Concluded]) -> list[tuple[int, list[tuple[int | str, ...]]]]:

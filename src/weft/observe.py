@@ -9,12 +9,13 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from weft.dates import iso_of_ms
 from weft.errors import StoreError
-from weft.human import command, counted, human_bytes, human_seconds
+from weft.human import command, counted, human_bytes, human_moment, human_seconds
 from weft.records import PAGE
 from weft.safe import cell, shown
 
@@ -282,19 +283,21 @@ def closing_words(crawl: Crawl, reason: StopReason, wait_s: float | None) -> str
         f"{counted(totals['pages'], 'page')} and {counted(totals['links'], 'link')} in {folder}"
         f" ({human_seconds(crawl.elapsed_s)}, {counted(counts['errors'], 'error')}, {counts['waiting']:,} waiting): "
     )
+    url, why = crawl.failed_seed
     match reason.name:
+        case "done" if why and not totals["pages"]:
+            return head + f"no seed may be asked: {why} ({command('why', folder, url)} tells more)"
         case "done" if not crawl.visits:
             return head + "nothing was left to fetch, and nothing has failed that could be tried again"
         case "done":
             return head + "nothing is left to fetch"
         case "waiting":
-            when = time.strftime("%H:%M", time.localtime(time.time() + (wait_s or 0.0)))
+            when = human_moment(datetime.now().astimezone(), wait_s or 0.0)
             return head + f"only sites that want rest are left; go on after {when} with: {resume}"
         case "stopped":
-            why = f" because {crawl.stopped_by} is there" if crawl.stopped_by else ""
-            return head + f"stopped{why}; go on with: {resume}"
+            because = f" because {crawl.stopped_by} is there" if crawl.stopped_by else ""
+            return head + f"stopped{because}; go on with: {resume}"
         case "failed":
-            url, why = crawl.failed_seed
             return head + f"no seed answered: {why} ({command('why', folder, url)} tells more)"
         case "finisher":
             return head + f"a finisher of --part ended it; go on with: {resume}"

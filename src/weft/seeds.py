@@ -72,7 +72,7 @@ def seed_of(text: str, source: str = "", line: int = 0) -> Seed:
     """The seed that one text names, a URL or a host; ``ValueError`` says what is wrong with it."""
     text = text.strip()
     if "\ufffd" in text or not text.isprintable():
-        raise ValueError("is too long, or has bytes in it that are not UTF-8 text")
+        raise ValueError("is too long, or has control characters or bytes in it that are not UTF-8 text")
     if _names_scheme(text):
         return Seed(_checked_url(text), None, source, line)
     https, http = (_url_of_host(scheme, text) for scheme in ("https", "http"))

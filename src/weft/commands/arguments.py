@@ -67,9 +67,10 @@ def parser_of(command: str) -> argparse.ArgumentParser:
         def error(self, message: str) -> NoReturn:
             raise SpecError(f"{command}: {_reworded(message)} (see weft {command} --help)")
 
+    does = COMMANDS[command]
     parser = Parser(
         prog=f"weft {command}",
-        description=COMMANDS[command][0].upper() + COMMANDS[command][1:] + ".",
+        description=does[0].upper() + does[1:] + ("" if does.endswith("?") else "."),
         epilog=f"example:\n  {EXAMPLES[command]}",
         formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=30, width=110),
         allow_abbrev=False,
@@ -130,8 +131,8 @@ def _pages(parser: argparse.ArgumentParser) -> None:
 def _links(parser: argparse.ArgumentParser) -> None:
     _folder(parser)
     _format(parser)
-    parser.add_argument("--from", dest="from_url", metavar="URL", help="only links of this page")
-    parser.add_argument("--to", dest="to_url", metavar="URL", help="only links to this page")
+    parser.add_argument("--from", dest="from_url", metavar="URL", help="only links of this page or sitemap")
+    parser.add_argument("--to", dest="to_url", metavar="URL", help="only links to this URL")
     _to_file(parser, "--output")
 
 

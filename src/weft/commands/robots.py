@@ -125,7 +125,7 @@ def _judged(spec: CrawlSpec, page: str, url: str, redirects: list[str], answer: 
     body = answer.body if isinstance(answer, Fetched) and meaning is Meaning.PARSE else b""
     robots = Robots.parse(body)
     agents = agents_of(spec.identity.user_agent)
-    rules = robots.rules_for(*agents)
+    rules = robots.rules_for_us(*agents)
     verdict = rules.check(path_of(page))
     allowed = meaning is not Meaning.UNREACHABLE and verdict.allowed
     if meaning is Meaning.PARSE:

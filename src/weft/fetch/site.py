@@ -128,7 +128,7 @@ class SiteRules:
             refusal = Refuse(Cause(row.robots_cause), f"robots.txt: {row.robots_status or 'no answer'}")
             known = Known(None, refusal, _PASS, row.fetched_ms + FAILED_FRESH_MS)
         else:
-            rules = Robots.parse(row.robots_content or b"").rules_for(*self._agents)
+            rules = Robots.parse(row.robots_content or b"").rules_for_us(*self._agents)
             known = Known(rules, None, Pass(row.crawl_delay_s or 0.0), row.fetched_ms + FRESH_MS)
         self._cache[row.name] = known
         if self._own is not None:
@@ -197,7 +197,7 @@ class SiteRules:
 
     def _learn(self, lease: Lease, status: int, content: bytes | None, body: bytes) -> Learnt:
         robots = Robots.parse(body)
-        delay_s = robots.rules_for(*self._agents).crawl_delay_s
+        delay_s = robots.rules_for_us(*self._agents).crawl_delay_s
         self._remember(
             OriginRow(
                 lease.origin,

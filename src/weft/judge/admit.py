@@ -149,7 +149,7 @@ class Admission:
         if verdict is _MISSING:
             verdict = self._remember_origin(origin, url)
         if len(url) > self._max_url_b and (verdict is None or verdict.reason not in _BEFORE_LENGTH):
-            return Verdict(Reason.URL_TOO_LONG, f"{len(url)} bytes, more than --max-url {self._max_url_b}")
+            return Verdict(Reason.URL_TOO_LONG, f"more bytes than --max-url {self._max_url_b}")  # it may be cut
         is_seed = url in self._seeds
         if verdict is not None and not (is_seed and verdict.reason is Reason.OUT_OF_SCOPE):
             return verdict

@@ -101,16 +101,17 @@ def _check_record(checked: Checked, path: Path, offset: int, record: Record) -> 
 def _check_record_of_visit(
     checked: Checked, path: Path, length: int, record: Record, visit: tuple[object, ...]
 ) -> None:
-    number, offset, expected_length, url, digest, revisit, status = visit
+    number, offset, expected_length, url, digest, revisit = visit
     where = f"visit {number} of {url}, {path.name} at {offset}"
-    kind = "metadata" if status is None else "revisit" if revisit else "response"
+    # What was answered has a digest, also where weft itself failed on it (BUG) and knows no status.
+    kind = "metadata" if digest is None else "revisit" if revisit else "response"
     if record.type != kind:
         checked.problem("RECORD_OTHER", f"{where}: the record is of type {record.type!r}, not {kind!r}")
     if record.headers.get("WARC-Target-URI") != url:
         checked.problem("RECORD_OTHER", f"{where}: the record is of {record.headers.get('WARC-Target-URI')}")
     if expected_length != length:
         checked.problem("RECORD_OTHER", f"{where}: {length} bytes, and {expected_length} are expected")
-    if status is not None and record.headers.get("WARC-Payload-Digest") != digest:
+    if digest is not None and record.headers.get("WARC-Payload-Digest") != digest:
         checked.problem("RECORD_OTHER", f"{where}: the digests do not agree")
     if revisit and not checked.db.execute(_STORED, (digest, number)).fetchone():
         checked.problem("REVISIT_OF_NOTHING", f"{where}: the record with the same payload is gone")
@@ -137,7 +138,7 @@ _VISIT_WITHOUT_WARC = """
 SELECT v.id FROM visit v LEFT JOIN warc w ON w.id = v.warc WHERE v.warc IS NOT NULL AND w.id IS NULL LIMIT 1000
 """
 _VISITS_OF_FILE = """
-SELECT v.id, v.warc_offset, v.warc_length, u.text, v.digest, v.revisit, v.status
+SELECT v.id, v.warc_offset, v.warc_length, u.text, v.digest, v.revisit
 FROM visit v LEFT JOIN url u ON u.id = v.url WHERE v.warc = ? ORDER BY v.warc_offset
 """
 _STORED = """

@@ -222,7 +222,7 @@ class StoredCrawl:
     # ---- links -----------------------------------------------------------------------------------------------
 
     def links(self, *, source: str | None = None, target: str | None = None) -> Iterator[LinkRow]:
-        """Every link of every page, page by page in the order of their visits; of one page, or to one page."""
+        """Every link of every page, page by page in the order of their visits; of one URL, or to one."""
         return links_of(self, source, target)
 
     def packed_links(self, visit: int) -> list[PackedLink]:
@@ -230,9 +230,9 @@ class StoredCrawl:
         row = self._db.execute("SELECT links FROM link_pack WHERE visit = ?", (visit,)).fetchone()
         return [] if row is None else decoded(self, row[0], visit)
 
-    def packs(self, newest: int, page: int | None = None) -> Iterator[tuple[str, int, int | None, str]]:
-        """(url, visit, page, packed links) of the newest visit of every page, and of sitemaps."""
-        return packs_of(self, newest, page)
+    def packs(self, newest: int, source: Place | None = None) -> Iterator[tuple[str, int, int | None, str]]:
+        """(url, visit, page, packed links) of the newest visit of every page, and of sitemaps; or of one URL."""
+        return packs_of(self, newest, source)
 
     def scalar(self, query: str) -> int:
         """The one whole number that a query finds; ``FolderError`` where it finds none."""

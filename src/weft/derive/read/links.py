@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from weft.derive.read.model import COUNTED_VISIT, Hop, LinkRow, PackedLink
+from weft.derive.read.model import COUNTED_VISIT, Hop, LinkRow, PackedLink, Place
 from weft.errors import NO_URL, FolderError, SpecError, WeftError
 from weft.human import command
 from weft.records import LinkKind, Purpose
@@ -36,12 +36,18 @@ class _Name(NamedTuple):
 
 
 def links_of(crawl: StoredCrawl, source: str | None, target: str | None) -> Iterator[LinkRow]:
-    """Every link of every page, page by page in the order of their visits; of one page, or to one page."""
-    from_page, to_page = _named(crawl, source), _named(crawl, target)
+    """Every link of every page, page by page in the order of their visits; of one URL, or to one.
+
+    ``WeftError`` at once where nothing is known of them.
+    """
+    return _links(crawl, _named(crawl, source), _named(crawl, target))
+
+
+def _links(crawl: StoredCrawl, source: Place | None, target: Place | None) -> Iterator[LinkRow]:
     newest = crawl.newest_visit()
     names: dict[int, _Name] = {}
-    wanted = _spellings(crawl, to_page) if to_page is not None else None
-    for source_url, visit, _, pack in crawl.packs(newest, from_page):
+    wanted = _spellings(crawl, target) if target is not None else None
+    for source_url, visit, _, pack in crawl.packs(newest, source):
         if wanted is not None and wanted.isdisjoint(targets_of(crawl, pack, visit)):
             continue
         links = decoded(crawl, pack, visit)
@@ -77,14 +83,19 @@ def in_links_of(crawl: StoredCrawl, newest: int) -> array[int]:
     return counts
 
 
-def packs_of(crawl: StoredCrawl, newest: int, page: int | None) -> Iterator[tuple[str, int, int | None, str]]:
-    """(url, visit, page, packed links) of the newest visit of every page, and of sitemaps; or of one page."""
-    last = 0
-    query = _PACKS if page is None else _PACK_OF_PAGE
-    values = {"newest": newest, "page": page, "most": _PACKS_AT_ONCE}
-    while rows := crawl.connection.execute(query, {**values, "after": last}).fetchall():
-        last = rows[-1][1]
-        yield from rows
+def packs_of(crawl: StoredCrawl, newest: int, source: Place | None) -> Iterator[tuple[str, int, int | None, str]]:
+    """(url, visit, page, packed links) of the newest visit of every page, and of sitemaps; or of one URL."""
+    queries = [_PACKS]
+    values = {"newest": newest, "most": _PACKS_AT_ONCE, "page": None, "url": None}
+    if source is not None:
+        values |= {"page": source.page, "url": source.url}
+        known = crawl.connection.execute("SELECT 1 FROM sitemap WHERE url = ?", (source.url,)).fetchone()
+        queries = [_PACK_OF_PAGE, _PACKS_OF_SITEMAP] if known else [_PACK_OF_PAGE]
+    for query in queries:
+        last = 0
+        while rows := crawl.connection.execute(query, {**values, "after": last}).fetchall():
+            last = rows[-1][1]
+            yield from rows
 
 
 def targets_of(crawl: StoredCrawl, links: str, visit: int) -> list[int]:
@@ -117,21 +128,27 @@ def damaged_links(crawl: StoredCrawl, visit: int) -> FolderError:
     return FolderError(f"{crawl.folder.db} is damaged: the links of visit {visit} cannot be read ({more})")
 
 
-def _named(crawl: StoredCrawl, url: str | None) -> int | None:
+def _named(crawl: StoredCrawl, url: str | None) -> Place | None:
+    """Where a URL is known: as a page, a sitemap, or the target of a link that can be no page (mailto)."""
     if url is None:
         return None
-    page = crawl.page_id(url)
-    if page is None:
+    place = crawl.find(url)
+    if place is None:
         if parse(url) is None:
             raise SpecError(f"{url!r} {NO_URL}")
         more = f"{command('why', crawl.folder.path, url)} tells more"
-        raise WeftError(f"{url} is no page of the crawl in {crawl.folder.path} ({more})")
-    return page
+        raise WeftError(f"{url} is not known in {crawl.folder.path} ({more})")
+    return place
 
 
-def _spellings(crawl: StoredCrawl, page: int) -> set[int]:
+def _spellings(crawl: StoredCrawl, place: Place) -> set[int]:
     """The ids of all URLs that are this page."""
-    return {page, *(row[0] for row in crawl.connection.execute("SELECT id FROM url WHERE page = ?", (page,)))}
+    if place.page is None:
+        return {place.url}
+    return {
+        place.page,
+        *(row[0] for row in crawl.connection.execute("SELECT id FROM url WHERE page = ?", (place.page,))),
+    }
 
 
 def _learn_names(crawl: StoredCrawl, names: dict[int, _Name], ids: set[int]) -> None:
@@ -154,6 +171,11 @@ ORDER BY l.visit LIMIT :most
 _PACK_OF_PAGE = """
 SELECT u.text, l.visit, v.page, l.links FROM page p JOIN link_pack l ON l.visit = p.visit JOIN visit v ON v.id = l.visit
      JOIN url u ON u.id = v.url WHERE p.id = :page AND l.visit > :after
+"""
+_PACKS_OF_SITEMAP = f"""
+SELECT u.text, l.visit, v.page, l.links FROM link_pack l JOIN visit v ON v.id = l.visit JOIN url u ON u.id = v.url
+WHERE v.url = :url AND v.purpose = {Purpose.SITEMAP.value} AND l.visit > :after AND l.visit <= :newest
+ORDER BY l.visit LIMIT :most
 """
 _NAMES = """
 SELECT t.id, t.text, coalesce(p.key, o.text, t.text), nullif(coalesce(t.page, t.id), 0), p.state FROM json_each(?) j

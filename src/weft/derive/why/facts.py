@@ -155,7 +155,7 @@ def robots_of(crawl: StoredCrawl, url: str) -> RobotsSays | None:
     if cause is None:
         robots = Robots.parse(content or b"")
         agents = agents_of(spec.identity.user_agent if spec is not None else None)
-        verdict = robots.rules_for(*agents).check(path_of(url))
+        verdict = robots.rules_for_us(*agents).check(path_of(url))
         allowed, line = verdict.allowed, verdict.line
         if line is not None:
             text = next(

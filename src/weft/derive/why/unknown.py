@@ -28,7 +28,8 @@ def recorded_story(crawl: StoredCrawl, url: str, url_id: int) -> Story:
     sitemap = db.execute("SELECT state, cause, entries FROM sitemap WHERE url = ?", (url_id,)).fetchone()
     if sitemap is not None:
         state, cause, entries = sitemap
-        end = {"C": f"read, with {counted(entries, 'URL')}", "E": f"not read: {cause}"}.get(state, "still to be read")
+        held = f"read, with {counted(entries, 'URL')}" if entries else "asked, and no URLs are in its answer"
+        end = {"C": held, "E": f"not read: {cause}"}.get(state, "still to be read")
         return _bare(
             crawl,
             url,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -108,17 +108,32 @@ class Robots:
 
     def rules_for(self, *agents: str) -> RuleSet:
         """What the file asks of an agent: a product token like ``weft``, or several that it answers to."""
-        tokens = self.tokens_for(*agents)
+        return self._rules_of(self.tokens_for(*agents))
+
+    def rules_for_us(self, sent: str, *others: str) -> RuleSet:
+        """What the file asks of an agent that sends one name and answers to others: all that it asks of the name that
+        is sent, and what it asks of each other that it has a group for. What one of these forbids is forbidden."""
+        rules = None
+        for name in reversed(self._named(sent, others)):
+            rules = self._rules_of((name,), rules)
+        return self._rules_of(self.tokens_for(sent), rules)
+
+    def _named(self, sent: str, others: Sequence[str]) -> list[str]:
+        return [name for name in others if name in self._rule_groups and name != sent]
+
+    def _rules_of(self, tokens: tuple[str, ...], besides: RuleSet | None = None) -> RuleSet:
         groups = dict.fromkeys(group for token in tokens for group in self._rule_groups.get(token, ()))
         delays = [group.delay_s or 0.0 for token in tokens for group in self._delay_groups.get(token, ())]
+        if besides is not None and besides.crawl_delay_s is not None:
+            delays.append(besides.crawl_delay_s)
         rules = sorted(rule for group in groups for rule in group.rules)
-        return RuleSet(tuple(rules), max(delays, default=None))
+        return RuleSet(tuple(rules), max(delays, default=None), besides=besides)
 
-    def explain_lines(self, *agents: str) -> list[ExplainedLine]:
-        """What weft makes of each line for an agent, in the order of the file."""
+    def explain_lines(self, sent: str, *others: str) -> list[ExplainedLine]:
+        """What weft makes of each line for an agent with these names, in the order of the file."""
         from weft.fetch.robots.explain import explain_lines  # a crawl needs no words
 
-        return explain_lines(self._body, set(self.tokens_for(*agents)))
+        return explain_lines(self._body, {*self.tokens_for(sent), *self._named(sent, others)})
 
 
 def _by_token(groups: dict[Group, None]) -> dict[str, list[Group]]:

@@ -102,6 +102,7 @@ class RuleSet:
     """What a robots.txt asks of one agent. Unchangeable once made."""
 
     __slots__ = (
+        "_besides",
         "_exact",
         "_has_escapes",
         "_lengths",
@@ -117,8 +118,11 @@ class RuleSet:
         rules: tuple[Rule, ...] = (),
         crawl_delay_s: float | None = None,
         otherwise: RobotsVerdict = RobotsVerdict(True, None, ""),  # noqa: B008  (an immutable value)
+        besides: RuleSet | None = None,
     ) -> None:
+        """``besides`` has to allow a path, too: it is what the file asks of another name of the same agent."""
         self.rules = rules
+        self._besides = besides
         self.crawl_delay_s = crawl_delay_s
         self._otherwise = otherwise
         self._prefix: dict[str, Rule] = {}
@@ -185,9 +189,11 @@ class RuleSet:
         if path == ROBOTS_PATH:
             return _ROBOTS_ITSELF
         rule = self.match(path if path.startswith("/") else "/" + path)
-        if rule is None:
-            return self._otherwise
-        return RobotsVerdict(rule.allow, rule.line, rule.text)
+        verdict = self._otherwise if rule is None else RobotsVerdict(rule.allow, rule.line, rule.text)
+        if self._besides is not None and verdict.allowed:
+            other = self._besides.check(path)
+            return verdict if other.allowed else other
+        return verdict
 
 
 _ROBOTS_ITSELF: Final = RobotsVerdict(True, None, "robots.txt itself is always allowed")

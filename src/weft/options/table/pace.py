@@ -69,7 +69,7 @@ def identity_options() -> list[Option]:
             "user-agent",
             "user_agent",
             text("TEXT"),
-            "the User-Agent header; empty: weft's own. Its first word is looked for in robots.txt",
+            "the User-Agent header; empty: weft's own. Its first word, and weft, are looked for in robots.txt",
             "'mybot/1.0'",
         ),
         identity(
