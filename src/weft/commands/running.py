@@ -36,7 +36,7 @@ def run_shown(plan: Plan, *, quiet: bool, log: str) -> int:
     words = closing_words(running[0], reason, running[0].parts.frontier.wait_s())
     log_of_runs.note(words)
     if not quiet or reason.exit_code == 1:
-        print(f"weft: {words}", file=sys.stderr)
+        print(f"weft: {shown(words)}", file=sys.stderr)
     _unload(plan, quiet=quiet)
     return reason.exit_code
 
