@@ -34,7 +34,8 @@ def test_a_cookie_goes_back_where_it_came_from_and_nowhere_else() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "a=1; Domain=other.org", "a=1; Domain=ample.org", "a=1; Domain=sub.www.example.org", "", "=", ";", " ; Path=/",
+        "a=1; Domain=other.org", "a=1; Domain=ample.org", "a=1; Domain=org", "a=1; Domain=.org",
+        "a=1; Domain=sub.www.example.org", "", "=", ";", " ; Path=/",
         "__Host-a=1; Secure; Path=/x", "__Host-a=1; Path=/", "__host-a=1; Secure; Path=/; Domain=www.example.org",
         "__Secure-a=1", "=__Secure-a=1", "a=\x01", "a=1\x00; Path=/", "a" * 4_097 + "=1", "a=" + "b" * 4_096,
         "x" * 100_000,

@@ -20,6 +20,7 @@ from conftest import Weft
 from until import wait_until
 from web import NameServer, Request, Response, Site, html_page
 
+from weft.cli import main
 from weft.derive.read import StoredCrawl
 
 QUICK = ("--delay", "0", "--per-host", "4", "--sitemaps", "no", "--quiet")
@@ -231,6 +232,38 @@ def test_full_from_the_start(site: Site, weft: Weft, tiny_disk: Callable[[int], 
         and "Traceback" not in run.stderr
         and "bug" not in run.stderr
     ), (run.code, run.stderr)
+
+
+def test_full_before_it_begins(site: Site, weft: Weft, tiny_disk: Callable[[int], Path]) -> None:
+    """Promise 10: no room for the specification: the sentence names the folder, and what to do."""
+    disk = tiny_disk(900)
+    site.page("/")
+    with pytest.raises(OSError), (disk / "filler").open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4_096))
+    run = weft("crawl", site.url, "-o", disk / "out", *QUICK)
+    assert run.code == 1 and run.stderr.count("\n") == 1, run
+    assert f"the disk is full: {disk / 'out'} cannot be written. Make room" in run.stderr and not site.requests, run
+    (disk / "filler").unlink()
+    assert weft("crawl", site.url, "-o", disk / "out", *QUICK).code == 0
+
+
+def test_an_index_that_cannot_be_written(site: Site, weft: Weft) -> None:
+    """Promise 10: a run whose index is not there has not ended; the next one makes it. So with a kill."""
+    paths = tree(site, 12)
+    assert weft("crawl", site.url, "-o", "out", *QUICK, "--max-pages", "3").code == 0
+    index = weft.folder / "out" / "warc" / "index.cdxj"
+    index.unlink()
+    (index / "in the way").mkdir(parents=True)
+    run = weft("resume", "out", "--max-pages", "none", "--quiet")
+    assert run.code == 1 and "index.cdxj" in run.stderr and run.stderr.count("\n") == 1, run
+    shutil.rmtree(index)
+    assert '"stop_reason":"killed"' in weft("status", "out", "--json").stdout
+    check = weft("check", "out")
+    assert check.code == 0, check.stdout
+    assert weft("resume", "out", "--quiet").code == 0
+    assert index.is_file()
+    assert_whole(weft, site, paths)
 
 
 @pytest.mark.parametrize("limit_b", [400_000])
@@ -648,6 +681,63 @@ def test_a_database_that_is_removed(site: Site, weft: Weft) -> None:
     site.let()
     code, stderr = finish(process)
     assert code == 1 and "crawl.db is gone" in stderr and "Traceback" not in stderr, (code, stderr)
+
+
+@pytest.mark.parametrize("harm", ["removed", "emptied"])
+def test_a_database_that_is_lost(site: Site, weft: Weft, harm: str) -> None:
+    """Promise 10: a crawl that begins anew because its database is lost leaves what is in its WARC files alone."""
+    paths = tree(site, 12)
+    assert weft("crawl", site.url, "-o", "out", *QUICK).code == 0
+    kept: set[bytes] = set()
+    for words in (("resume", "out"), ("crawl", site.url, "-o", "out", *QUICK)):
+        kept |= {path.read_bytes() for path in (weft.folder / "out" / "warc").glob("*.warc.gz")}
+        database = weft.folder / "out" / "crawl.db"
+        database.unlink()
+        if harm == "emptied":
+            database.touch()
+        run = weft(*words)
+        assert run.code == 0 and "crawl.db is gone or empty, so the crawl begins anew" in run.stderr, run
+        assert kept <= {path.read_bytes() for path in (weft.folder / "out" / "warc").glob("*.warc.gz")}
+        assert_whole(weft, site, paths)
+    assert len(kept) == 2
+    again = weft("resume", "out")
+    assert again.code == 0 and "gone" not in again.stderr, again
+
+
+def test_a_specification_that_is_empty(site: Site, weft: Weft) -> None:
+    """Issue 3, 10: a crawl.toml with nothing in it is not taken for a crawl with every default."""
+    paths = tree(site, 12)
+    command = ("crawl", site.url, "-o", "out", *QUICK, "--max-pages", "4")
+    assert weft(*command).code == 0
+    asked = len(site.requests)
+    specification = weft.folder / "out" / "crawl.toml"
+    specification.write_text("# nothing\n", encoding="utf-8")
+    for words in (("resume", "out"), command):
+        run = weft(*words)
+        assert run.code == 2 and "crawl.toml is empty" in run.stderr and run.stderr.count("\n") == 1, run
+    assert weft("check", "out").code == 1 and len(site.requests) == asked
+    specification.unlink()
+    assert weft(*command[:-1], "none").code == 0
+    assert_whole(weft, site, paths)
+
+
+def test_a_path_that_is_too_long(site: Site, weft: Weft) -> None:
+    """Issue 3, 10: what SQLite cannot open for its long name is told as that."""
+    site.page("/")
+    run = weft("crawl", site.url, "-o", "/".join(["long" * 50] * 4), *QUICK)
+    assert run.code == 2 and "too long a path" in run.stderr and run.stderr.count("\n") == 1, run
+    assert not site.requests
+
+
+def test_no_memory(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Issue 4, 3: what the system refuses is no bug of ours."""
+
+    def run(*_: object) -> int:
+        raise MemoryError
+
+    monkeypatch.setattr("weft.commands.status.run", run)
+    assert main(["status", "out"]) == 1
+    assert capsys.readouterr().err.startswith("weft: there is not enough memory")
 
 
 @pytest.mark.parametrize("processes", ["1", "2"])

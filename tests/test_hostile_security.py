@@ -288,6 +288,7 @@ def test_terminal_is_safe(site: Site, weft: Weft) -> None:
             outputs.append(_shown(weft, "show", "out", url, what))
     outputs.append(_shown(weft, "pages", "out", "--all"))
     outputs.append(_shown(weft, "links", "out"))
+    outputs.append(weft("crawl", start, "-o", "out\u202e", *FAST, "--max-pages", "1").stderr)
     for output in outputs:
         assert not CONTROL.search(output.replace("\r\n", "\n")), repr(output[:3_000])
         assert "fake line\n" not in output.replace("… fake line", ""), output
@@ -320,6 +321,9 @@ def test_exports_are_safe(site: Site, weft: Weft) -> None:
         with (weft.folder / "out" / "logs" / file).open(newline="") as log:
             for row in csv.reader(log):
                 assert not any(cell.startswith(("=", "+", "@", "\t", "\r")) for cell in row), row
+    assert weft("graph", "out", "--to", "graph.json").code == 0
+    graph = (weft.folder / "graph.json").read_text(encoding="utf-8")
+    assert not CONTROL.search(graph) and "\\u202e" in graph and len(json.loads(graph)["nodes"]) > 1
     titles = {json.loads(line)["title"] for line in weft("pages", "out", "--format", "jsonl").stdout.splitlines()}
     assert '=HYPERLINK("http://x","y")' in titles
 

@@ -25,8 +25,10 @@ from web import Request, Response, Site, html_page
 from weft import crawl as weft_crawl
 from weft.conclude import Concluded
 from weft.crew.mark import SLOT_B, ParseMark, add_slots, make_marks, marked_page
+from weft.crew.messages import Hello, Report, pair, receive_blocking, send_blocking
 from weft.crew.rate import SharedRate
 from weft.crew.team import Team
+from weft.crew.worker import _main as worker_main
 from weft.db import open_reader
 from weft.demo.server import Served
 from weft.derive.read import StoredCrawl
@@ -404,3 +406,70 @@ def test_a_worker_has_no_thread_and_nothing_of_the_crawl(weft: Weft) -> None:
     words = [sys.executable, "-c", program]
     done = subprocess.run(words, env=weft.environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0 and done.stdout.split() == [], done.stdout + done.stderr
+
+
+def test_a_worker_that_is_frozen_is_replaced(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Issue 4, 2: a worker that says nothing for ever keeps nobody waiting: it is ended, and its leases come back."""
+    monkeypatch.setattr("weft.crew.team.LOOK_S", 0.05)
+    monkeypatch.setattr("weft.crew.team.SILENCE_S", 0.5)
+    site.page("/slow", delay_s=600.0)
+    site.page("/quick")
+    plain = CrawlSpec()
+    spec = msgspec.structs.replace(
+        plain,
+        limits=msgspec.structs.replace(plain.limits, timeout_s=0.5),
+        keep=msgspec.structs.replace(plain.keep, archive=False),
+    )
+    slow, quick = (Lease(page=page, url=site.at(path), site=page) for page, path in ((1, "/slow"), (2, "/quick")))
+
+    async def frozen() -> tuple[list[tuple[Lease, bool]], Concluded | None]:
+        folder = Folder(tmp_path)
+        make_marks(folder.parsing)
+        async with Team(spec, 1, folder, "run", [], Clock(), None) as team:
+            await _until(lambda: team.is_open and len(team.pids()) == 2)
+            os.kill(team.pids()[-1], signal.SIGSTOP)
+            team.start(slow, ["127.0.0.1"], 0.0)
+            back: list[tuple[Lease, bool]] = []
+            await _until(lambda: bool(back.extend(team.brought_back()) or back))
+            team.start(quick, ["127.0.0.1"], 0.0)
+            await _until(lambda: team.has_finished)
+            return back, team.next()
+
+    back, done = asyncio.run(frozen())
+    assert back == [(slow, True)]
+    assert done is not None and (done.lease, done.visit.status) == (quick, 200)
+
+
+def test_a_worker_that_waits_is_left_alone(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that has nothing to report, because its servers are slow, says so when it is asked."""
+    monkeypatch.setattr("weft.crew.team.LOOK_S", 0.1)
+    monkeypatch.setattr("weft.crew.team.SILENCE_S", 2.5 - CrawlSpec().limits.timeout_s)
+    site.page("/slow", delay_s=3.5)
+    lease = Lease(page=1, url=site.at("/slow"), site=1)
+    plain = CrawlSpec()
+    spec = msgspec.structs.replace(plain, keep=msgspec.structs.replace(plain.keep, archive=False))
+
+    async def patient() -> tuple[list[int], list[int], Concluded | None]:
+        folder = Folder(tmp_path)
+        make_marks(folder.parsing)
+        async with Team(spec, 1, folder, "run", [], Clock(), None) as team:
+            await _until(lambda: team.is_open and len(team.pids()) == 2)
+            before = team.pids()
+            team.start(lease, ["127.0.0.1"], 0.0)
+            await _until(lambda: team.has_finished)
+            return before, team.pids(), team.next()
+
+    before, after, done = asyncio.run(patient())
+    assert before == after and done is not None and done.visit.status == 200
+
+
+def test_a_worker_whose_folder_is_gone_says_so(tmp_path: Path) -> None:
+    """Promise 10: a folder that was moved while workers began is told in a sentence, with no word of our code."""
+    plain = CrawlSpec()
+    ours, theirs = pair()
+    with ours, theirs:
+        send_blocking(ours, Hello(plain, str(tmp_path / "gone"), "run-1", 1, 2, [], 0.0, 0))
+        asyncio.run(worker_main(receive_blocking(theirs, Hello), theirs, None))
+        report = receive_blocking(ours, Report)
+    assert report is not None and "gone" in report.failure
+    assert "is gone: somebody has removed or moved it" in report.failure

@@ -40,7 +40,7 @@ from weft.store.copies import StoredCopies
 from weft.store.losses import note_losses
 from weft.store.schema import MIGRATIONS
 from weft.store.sql import SqlStore
-from weft.store.warc_recovery import recover
+from weft.store.warc_recovery import keep_aside, recover
 from weft.url import Normalizer, host_of, origin_of, site_of
 
 if TYPE_CHECKING:
@@ -281,7 +281,7 @@ def _begin(parts: Parts, seeds: list[Seed], seeded: bool, fatal: str | None, lim
     database, frontier = parts.database, parts.frontier
     last = database.connection.execute("SELECT ended_ms, stop_reason FROM run ORDER BY id DESC LIMIT 1").fetchone()
     killed = last is not None and last[0] is None
-    _recover_archive(parts)
+    _recover_archive(parts, seeded)
     with database.transaction() as connection:
         connection.execute("DELETE FROM origin WHERE robots_cause IS NOT NULL")  # asked again by each run
         _leave_fatal_page_alone(parts, fatal)
@@ -329,8 +329,14 @@ def _leave_fatal_page_alone(parts: Parts, fatal: str | None) -> None:
     parts.frontier.recount_states()
 
 
-def _recover_archive(parts: Parts) -> None:
-    """Cuts WARC files back to what is committed. Where bytes are gone (a power cut), their pages are asked again."""
+def _recover_archive(parts: Parts, seeded: bool) -> None:
+    """Cuts WARC files back to what is committed. Where bytes are gone (a power cut), their pages are asked again.
+
+    In a new database none is committed, and no crawl writes one before its database is: files that are there belong to
+    a database that is lost, and are kept.
+    """
+    if not seeded:
+        keep_aside(parts.folder.warc)
     damaged = recover(parts.folder.warc, _committed(parts.database))
     for file in damaged:
         path = parts.folder.warc / file
@@ -387,7 +393,10 @@ def _team(parts: Parts, run_id: int, number: int, nursery: Nursery | None) -> Te
 
 
 async def run_crawl(crawl: Crawl) -> StopReason:
-    """Runs to the end and writes what belongs to the end: the index of the archive, why and when it stopped."""
+    """Runs to the end and writes what belongs to the end: the index of the archive, why and when it stopped.
+
+    The run ends when its index is there: where that fails, or is cut off, the next run makes it.
+    """
     parts = crawl.parts
     reason = await crawl.run()
     if reason == DONE and (failed := _failed_seed(parts.database)) is not None:
@@ -395,18 +404,20 @@ async def run_crawl(crawl: Crawl) -> StopReason:
         if failed[1] != Cause.ROBOTS_DISALLOWED.value:  # which is an answer, too
             reason = FAILED
     positions = await parts.crew.close()
+    ended_ms = parts.clock.epoch_ms()
     with parts.database.transaction() as connection:
         connection.executemany(
             "UPDATE warc SET committed_b = ?, closed = ? WHERE file = ?",
             [(size, closed, file) for file, (size, closed) in positions.items()],
         )
-        connection.execute(
-            "UPDATE run SET ended_ms = ?, stop_reason = ? WHERE id = (SELECT max(id) FROM run)",
-            (parts.clock.epoch_ms(), reason.name),
-        )
         parts.frontier.discovery.close()
     if parts.spec.keep.archive:
         write_cdxj(stored_rows(parts.database.connection), parts.folder.cdxj)
+    with parts.database.transaction() as connection:
+        connection.execute(
+            "UPDATE run SET ended_ms = ?, stop_reason = ? WHERE id = (SELECT max(id) FROM run)",
+            (ended_ms, reason.name),
+        )
     if parts.spec.duplicates.near is not None and reason is not STOPPED:
         await _keep_near_duplicates(crawl)
     return reason

@@ -101,6 +101,8 @@ def _failed(error: Exception) -> int:
         sentence = f"{error.strerror or error}{place}"
         if isinstance(error, FileNotFoundError) and not _is_somewhere():
             sentence = "the folder you are in does not exist any more: go to another one, and try again"
+    elif isinstance(error, MemoryError):
+        sentence = "there is not enough memory: make some free, or allow more (ulimit -v, the limit of a container)"
     else:
         sentence = f"a bug in weft: {type(error).__name__}: {error} (WEFT_DEBUG=1 shows where)"
     if os.environ.get("WEFT_DEBUG"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ Migration = Callable[[sqlite3.Connection], None]
 
 APPLICATION_ID = 0x77656674  # "weft": tells our file from another program's
 BUSY_MS = 10_000
+PATH_MAX_B = 500  # SQLite's bound is 512, and -journal comes behind the name
 CHECKPOINT_PAGES = 4_000  # what is written again and again reaches the file once in 16 MB
 
 # Python's module asks all types but four how they want to be stored. Without an answer it searches, fails and words an
@@ -64,6 +66,8 @@ def explain(error: sqlite3.Error, path: Path) -> str:
         return f"{path} cannot be written ({text}): is the disk full, or gone? Then: {command('resume', path.parent)}"
     if name.startswith("SQLITE_READONLY"):
         return f"{path} is read-only"
+    if name.startswith("SQLITE_CANTOPEN") and len(os.fsencode(path.absolute())) > PATH_MAX_B:
+        return f"{path} has too long a path: SQLite opens files with at most {PATH_MAX_B} bytes of it"
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
         return f"{path} is damaged ({text}). Its WARC files are whole; `sqlite3 {path} .recover` saves what can be read"
     return f"{path}: {text}"

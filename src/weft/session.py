@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
 import signal
 import sqlite3
@@ -25,10 +26,13 @@ from weft.own import check_parts
 from weft.seeds import Seed, default_folder, read_seeds
 from weft.spec import CrawlSpec, SitePace
 from weft.store.schema import MIGRATIONS
+from weft.store.warc_recovery import our_files
 from weft.streams import ending_signals
 
 Warn = Callable[[str], None]
 _SEEDS_COMPARED = 10_000
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_UNWRITABLE = (*_FULL, errno.EFBIG, errno.EIO, errno.EROFS)
 
 
 class Plan:
@@ -51,9 +55,9 @@ def plan_crawl(spec: CrawlSpec, output: str | None, *, fresh: bool, warn: Warn) 
             aside = folder.set_aside()
         warn(f"the earlier crawl is kept in {aside}")
     if folder.exists and folder.spec.is_file():
-        return _go_on(spec, folder, seeds)
+        return _go_on(spec, folder, seeds, warn)
     folder.make()
-    write_spec(folder.spec, spec)  # first of all, so that a crawl killed at its first instant can be resumed
+    _write_spec(folder, spec)  # first of all, so that a crawl killed at its first instant can be resumed
     return Plan(spec, folder, seeds, limits_changed=False)
 
 
@@ -62,9 +66,32 @@ def plan_resume(spec: CrawlSpec, folder: Folder, warn: Warn) -> Plan:
     check_parts(spec.own.parts, folder.path)
     _make_ready(folder)
     old = read_spec(folder.spec)
-    seeds = [] if folder.db.is_file() and _is_seeded(folder) else read_seeds(spec.seeds, warn)
-    write_spec(folder.spec, spec)
+    seeds = [] if _has_begun(folder, warn) else read_seeds(spec.seeds, warn)
+    _write_spec(folder, spec)
     return Plan(spec, folder, seeds, limits_changed=_limits_changed(old, spec))
+
+
+def _write_spec(folder: Folder, spec: CrawlSpec) -> None:
+    with _writing(folder):
+        write_spec(folder.spec, spec)
+
+
+@contextmanager
+def _writing(folder: Folder) -> Iterator[None]:
+    """What the system says while the folder is written is told with the folder's name, and what can be done."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _UNWRITABLE:
+            raise
+        how = command("resume", folder.path) if folder.spec.is_file() else "the same command"
+        if error.errno in _FULL:
+            raise StoreError(
+                f"the disk is full: {folder.path} cannot be written. Make room, then go on with: {how}"
+            ) from error
+        raise StoreError(
+            f"{folder.path} cannot be written ({error.strerror}): mend that, then go on with: {how}"
+        ) from error
 
 
 def _make_ready(folder: Folder) -> None:
@@ -74,7 +101,7 @@ def _make_ready(folder: Folder) -> None:
     folder.make()
 
 
-def _go_on(spec: CrawlSpec, folder: Folder, seeds: Sequence[Seed]) -> Plan:
+def _go_on(spec: CrawlSpec, folder: Folder, seeds: Sequence[Seed], warn: Warn) -> Plan:
     old = read_spec(folder.spec)
     differing = [str(difference) for difference in differences(old, spec)]
     if seeds_differ(old, spec):
@@ -89,7 +116,9 @@ def _go_on(spec: CrawlSpec, folder: Folder, seeds: Sequence[Seed]) -> Plan:
     if not spec.seeds:
         spec = msgspec.structs.replace(spec, seeds=old.seeds)
     _make_ready(folder)
-    write_spec(folder.spec, spec)
+    if not _has_begun(folder, warn) and not seeds:
+        seeds = read_seeds(spec.seeds, warn)
+    _write_spec(folder, spec)
     return Plan(spec, folder, seeds, limits_changed=_limits_changed(old, spec))
 
 
@@ -106,6 +135,18 @@ def _unknown_seed(folder: Folder, seeds: Sequence[Seed]) -> Seed | None:
 def _limits_changed(old: CrawlSpec, new: CrawlSpec) -> bool:
     before, now = ((spec.limits, spec.scope, spec.politeness.sites) for spec in (old, new))
     return before != now
+
+
+def _has_begun(folder: Folder, warn: Warn) -> bool:
+    """Whether the crawl of a folder has its seeds already; where it had, and its database is lost, that is told."""
+    if folder.db.is_file() and _is_seeded(folder):
+        return True
+    if our_files(folder.warc):
+        warn(
+            f"{folder.db} is gone or empty, so the crawl begins anew;"
+            f" its WARC files of before stay in {folder.warc} with kept- before their names"
+        )
+    return False
 
 
 def _is_seeded(folder: Folder) -> bool:
@@ -146,7 +187,7 @@ def run_plan(plan: Plan, observers: list[Observer], began: Callable[[Crawl], Non
     gc.set_threshold(100_000, 20, 100)
     nursery = make_nursery(plan.spec)  # before there is a lock, a socket or a thread that it could inherit
     try:
-        with _signals_kept():
+        with _signals_kept(), _writing(plan.folder):
             return asyncio.run(main())
     except sqlite3.Error as error:  # read between the ticks, where no transaction explains it
         raise StoreError(explain(error, plan.folder.db)) from error
@@ -186,7 +227,7 @@ def _add_to_stopped(folder: Folder, seeds: Sequence[Seed], paces: Mapping[str, S
         check_parts(spec.own.parts, folder.path)
         if paces:
             spec = _with_paces(spec, paces)
-            write_spec(folder.spec, spec)
+            _write_spec(folder, spec)
         # Nothing is asked here: files that only requests need may be gone.
         spec = msgspec.structs.replace(
             spec, network=msgspec.structs.replace(spec.network, cookies=None, ca=None, cert=None)

@@ -25,6 +25,7 @@ class Member:
         self.ready = False
         self.reported = False
         self.cancelled = False
+        self.silent = 0  # how often it was looked at since it last said something
 
     def begin(self, job: Job) -> None:
         self.running += 1

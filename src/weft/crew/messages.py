@@ -56,6 +56,7 @@ class Orders(msgspec.Struct, array_like=True):
     recalls: list[int] = []  # sites: jobs that wait there are to be given back
     cancel: bool = False  # all requests are ended; nothing of them is to be reported
     end: bool = False
+    answer: bool = False  # say something: is anybody there?
 
 
 class Ended(msgspec.Struct, array_like=True):
@@ -73,7 +74,7 @@ class Report(msgspec.Struct, array_like=True):
     unused: list[int] = []  # jobs given back
     positions: dict[str, tuple[int, bool]] = {}
     cancelled: bool = False  # all requests are ended, as ordered
-    failure: str = ""  # the archive cannot be written: the crawl stops
+    failure: str = ""  # the archive cannot be written, or the folder is gone: the crawl stops
 
 
 Message = TypeVar("Message")
@@ -210,3 +211,9 @@ def _exactly(end: socket.socket, size_b: int) -> bytes | None:
             return None
         found += data
     return bytes(found)
+
+
+def send_blocking(end: socket.socket, message: object) -> None:
+    """Sends one message and waits until it is gone."""
+    data = _encoder.encode(message)
+    end.sendall(_LENGTH.pack(len(data)) + data)

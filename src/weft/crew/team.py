@@ -5,7 +5,8 @@ is to be stored. Leases go to the worker that has least to do; those of one site
 so that connections are used again. Where requests of a site may follow each other at once, workers also get leases
 ahead, which take the place of requests that end without asking here, so that nobody waits while a tick is written.
 
-A worker that dies is replaced. What it had is brought back; its WARC file ends where its last report says.
+A worker that dies is replaced. What it had is brought back; its WARC file ends where its last report says. So is one
+that says nothing for too long: frozen from outside, or in a page that it never ends reading.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from weft.ports import Clock
 from weft.records import Failure, Lease
 from weft.spec import CrawlSpec
 from weft.store.bodies import share_bodies
-from weft.store.warc import cut_files
+from weft.store.warc_recovery import cut_files
 
 AHEAD_MAX = 192  # leases taken ahead per worker: what it does while the crawl writes a tick
 BACKLOG_MAX = 256  # pages reported that wait: then nobody is fed, as what the crawl learns from them comes too late
@@ -43,6 +44,8 @@ SPREAD = 2  # a site leaves its worker for one that has so many requests less
 FRUITLESS_DEATHS = 5
 CANCEL_S = 3.0
 END_S = 10.0
+LOOK_S = 5.0  # workers that have work are looked at so often,
+SILENCE_S = 60.0  # and ended when nothing was heard for so long, and the time a request may take
 
 
 class Team:
@@ -82,6 +85,8 @@ class Team:
         self._opened = False  # all were ready once
         self._changed = asyncio.Event()
         self._ending = False
+        self._silent_max = (SILENCE_S + spec.limits.timeout_s) / LOOK_S
+        self._look: asyncio.TimerHandle | None = None
 
     async def __aenter__(self) -> Team:
         return self.begin()
@@ -92,10 +97,13 @@ class Team:
         self._births.begin()
         for slot in range(self._size):
             self._members.append(self._new_member(slot))
+        self._look = self._loop.call_later(LOOK_S, self._look_after_all)
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self._ending = True
+        if self._look is not None:
+            self._look.cancel()
         for member in self._members:
             if member.line is not None:
                 member.line.close()
@@ -278,7 +286,7 @@ class Team:
         for member in self._members:
             orders = member.orders
             if member.line is None or not (
-                orders.jobs or orders.grants or orders.recalls or orders.cancel or orders.end
+                orders.jobs or orders.grants or orders.recalls or orders.cancel or orders.end or orders.answer
             ):
                 continue
             member.orders = Orders([], [], [])
@@ -296,6 +304,7 @@ class Team:
 
     def _take_report(self, member: Member, report: Report) -> None:
         member.ready = True
+        member.silent = 0
         self._opened = self._opened or all(one.ready for one in self._members)
         if report.ended:
             member.reported = True
@@ -356,6 +365,22 @@ class Team:
 
     # ---- births and deaths -----------------------------------------------------------------------------------
 
+    def _look_after_all(self) -> None:
+        """Asks those for an answer who have work and say nothing, and ends them where none comes.
+
+        Looks are counted, not seconds: those in which this process stood still itself say nothing.
+        """
+        if self._ending:
+            return
+        for member in [one for one in self._members if one.line is not None and (one.jobs or not one.ready)]:
+            if member.silent > self._silent_max:
+                self._lost(member)
+            else:
+                member.orders.answer = member.silent > 0
+                member.silent += 1
+        self._send()
+        self._look = self._loop.call_later(LOOK_S, self._look_after_all)
+
     def _new_member(self, slot: int) -> Member:
         self._born += 1
         member = Member(self._born, slot, f"{self._prefix}-{self._born}")
@@ -380,9 +405,13 @@ class Team:
 
     def _lost(self, member: Member) -> None:
         """A worker is gone: its jobs come back, the page that may have done it is noted, another takes its place."""
-        self._end(member)
+        try:
+            self._end(member)
+        except StoreError as error:  # on the event loop nobody would hear of it
+            self._trouble = error
         self._changed.set()
-        if self._ending:
+        if self._ending or self._trouble is not None:
+            self._wake()
             return
         for job, deed in self._suspects.blame(member, marked_page(self._marks, 1 + member.slot)):
             self._give_up(member, job, deed)
@@ -395,8 +424,8 @@ class Team:
                 f"{FRUITLESS_DEATHS} worker processes ended before they had done anything: try --processes 1"
             )
         else:
-            clear_mark(self._marks, 1 + member.slot)
             try:
+                clear_mark(self._marks, 1 + member.slot)
                 self._members[member.slot] = self._new_member(member.slot)
             except (WeftError, OSError) as error:
                 self._trouble = BugError(f"no other worker process could be started: {error}")

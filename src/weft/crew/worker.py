@@ -20,10 +20,20 @@ import msgspec
 from weft.conclude import SLOW_DOWN, Concluded
 from weft.crew.finish import Finisher, conclude_bug, make_archive
 from weft.crew.mark import ParseMark
-from weft.crew.messages import ALL_SITES, Ended, Hello, Job, Line, Orders, Report, receive_blocking
+from weft.crew.messages import (
+    ALL_SITES,
+    Ended,
+    Hello,
+    Job,
+    Line,
+    Orders,
+    Report,
+    receive_blocking,
+    send_blocking,
+)
 from weft.crew.rate import SharedRate
 from weft.db import open_reader
-from weft.errors import StoreError
+from weft.errors import StoreError, WeftError
 from weft.fetch.http import Fetcher, Outcome
 from weft.folder import Folder
 from weft.own import OwnParts
@@ -150,6 +160,8 @@ class Worker:
             self._send_report()
         if orders.end:
             self._end_archive()
+        elif orders.answer:
+            self._send_report()
         self._wake.set()
 
     def _start(self, job: Job) -> None:
@@ -325,4 +337,13 @@ def _step_back() -> None:
 
 
 async def _main(hello: Hello, end: socket.socket, bodies: SharedBodies | None) -> None:
-    await Worker(hello, end, bodies).run()
+    try:
+        worker = Worker(hello, end, bodies)
+    except FileNotFoundError as error:  # a folder that is there no more ends the crawl, and tells nobody of our code
+        gone = f"{error.filename} is gone: somebody has removed or moved it while the crawl ran"
+        send_blocking(end, Report(failure=gone))
+        return
+    except WeftError as error:
+        send_blocking(end, Report(failure=str(error)))
+        return
+    await worker.run()

@@ -1,7 +1,8 @@
 """Cookies that never leave the origin that set them (promise 8).
 
 Narrower than a browser on purpose: a cookie goes back to the scheme, host and port it came from and nowhere else. A
-``Domain`` attribute that names a parent is narrowed to the host, one that names a stranger makes the cookie refused.
+``Domain`` attribute that names a parent is narrowed to the host, one that names a stranger, or a suffix that is
+nobody's, makes the cookie refused.
 Only the user's own cookie file may speak for the hosts below a domain, if it is no public suffix. The grammar is that
 of RFC 6265bis.
 """
@@ -216,7 +217,7 @@ def parse_set_cookie(line: str, url: str, now: float) -> CookieRow | None:
         return None
     host = host_of(url)
     domain = attributes.get("domain", "").removeprefix(".").lower()
-    if domain and domain != host and not host.endswith("." + domain):
+    if domain and domain != host and (not host.endswith("." + domain) or is_public_suffix(domain)):
         return None
     path = attributes.get("path", "")
     if not _prefix_holds(name or value, secure, path, "domain" in attributes):

@@ -91,7 +91,7 @@ def resume_order(
     ask: Callable[[str], str] | None = None,
 ) -> Order:
     """The crawl of a folder with what ``weft resume`` changed; secrets that it was started with have to be given."""
-    file = read_toml(folder / SPEC_FILE)
+    file = _read_kept(folder / SPEC_FILE)
     given = reveal(environment_layer(environment) | arguments_layer(arguments, warn), ask)
     _want_secrets(file.secrets, [given])
     spec, run = _assembled([file.given, given])
@@ -100,10 +100,20 @@ def resume_order(
 
 def read_spec(path: Path) -> CrawlSpec:
     """The specification in a crawl.toml, without its secrets; files that it names need not exist any more."""
-    file = read_toml(path)
+    file = _read_kept(path)
     return msgspec.structs.replace(
         _assembled([file.given], check_files=False)[0], seeds=file.seeds, secrets=file.secrets
     )
+
+
+def _read_kept(path: Path) -> SpecFile:
+    """A crawl.toml. An empty one would be a crawl with every default, delays and limits too, and is no such thing."""
+    file = read_toml(path)
+    if not file.given and not file.seeds:
+        raise SpecError(
+            f"{path} is empty: remove it, and go on with `weft crawl` and the options that it was begun with"
+        )
+    return file
 
 
 def write_spec(path: Path, spec: CrawlSpec) -> None:

@@ -304,19 +304,6 @@ class WarcWriter:
         return StoreError(self._broken)
 
 
-def cut_files(folder: Path, prefix: str, sizes: Mapping[str, int]) -> None:
-    """Makes the files of one writer that is gone end where they are known to; those that nobody knows are removed."""
-    try:
-        for path in folder.glob(f"weft-{prefix}-*.warc*"):
-            size_b = sizes.get(path.name)
-            if size_b is None:
-                path.unlink()
-            elif path.stat().st_size > size_b:
-                os.truncate(path, size_b)
-    except OSError as error:
-        raise StoreError(f"cannot tidy {folder}: {error.strerror or error}") from error
-
-
 def _write_all(fd: int, data: bytes) -> None:
     written_b = os.write(fd, data)
     if written_b == len(data):

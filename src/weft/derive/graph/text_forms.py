@@ -12,7 +12,7 @@ import msgspec
 from weft.derive.graph.model import Edge, Graph, Kind, Node
 from weft.derive.rows import batches
 from weft.ports import Progress, silent
-from weft.safe import cell, shown
+from weft.safe import cell, in_json, shown
 
 _ROW_GROUP = 50_000
 
@@ -79,8 +79,12 @@ def _quoted(text: str) -> str:
 
 
 def write_json(graph: Graph, out: IO[bytes], progress: Progress = silent) -> None:
-    """Node-link JSON, as `networkx.node_link_graph(data, edges="edges")` and d3 read it."""
-    encode = msgspec.json.Encoder().encode
+    """Node-link JSON, as `networkx.node_link_graph(data, edges="edges")` and d3 read it; it steers no terminal."""
+    plain = msgspec.json.Encoder().encode
+
+    def encode(value: object) -> bytes:
+        return in_json(plain(value))
+
     head = {
         "directed": True,
         "multigraph": graph.multi,
