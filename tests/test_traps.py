@@ -857,9 +857,39 @@ def test_an_endless_part_stays_found_out_after_a_restart() -> None:
     crawl = walk(TARPITS["random folders"], traps=Traps(endless_site_pages=1_000))
     book = TrapBook(Traps(), YEAR)
     book.load(crawl.book.dump())
-    assert book.judge("http://t.test/0a1b2c/3d4e/", 1, None).reason is Reason.ENDLESS_SITE
-    assert book.judge_waiting("http://t.test/0a1b2c/3d4e/", 1).reason is Reason.ENDLESS_SITE
+    assert book.judge("http://t.test/0a1b2c3d4e5f/3d4e5f0a1b2c/", 1, None).reason is Reason.ENDLESS_SITE
+    assert book.judge_waiting("http://t.test/0a1b2c3d4e5f/3d4e5f0a1b2c/", 1).reason is Reason.ENDLESS_SITE
     assert book.judge("http://t.test/good/41", 1, None) is ADMITTED
+
+
+TOKEN = re.compile(r"[0-9a-f]{12}")
+
+
+@pytest.mark.parametrize("address", ["/{token}{page}", "{page}?zx={token}", "{page}/{token}.html"])
+def test_pages_behind_tokens_are_found_though_the_site_is_endless(address: str) -> None:
+    """E20: an id in every link, of no name that is known; the good pages lie one behind the other."""
+
+    def web(url: str) -> tuple[str, list[str]]:
+        found = re.search(r"/page/(\d+)", url)
+        at = int(found[1]) if found else 0
+        pages = [*range(1, 11), *([at + 1] if at < 25 else [])]
+        return url, [address.format(page=f"/page/{n}", token=noise(url + str(n))) for n in pages]
+
+    crawl = walk(web, traps=Traps(endless_site_pages=1_000), cap=20_000)
+    assert crawl.waiting == 0
+    assert len(crawl.fetched) <= 1_500
+    assert crawl.refused[Reason.ENDLESS_SITE] > 0
+    assert {TOKEN.sub("", url) for url in crawl.fetched} >= {
+        f"http://t.test{address.format(page=f'/page/{n}', token='')}" for n in range(1, 26)
+    }
+    again = TrapBook(Traps(endless_site_pages=1_000), YEAR)
+    again.load((key, value) for key, value in crawl.book.dump() if value != b"")
+    site = 1
+    last = [url for url in crawl.fetched if "/page/25" in url]
+    assert 0 < len(last) <= 3
+    verdicts = [again.judge_waiting(url.replace("/page/25", f"/page/{n}"), site) for url in last for n in (25, 26)]
+    assert all(verdict.admitted for verdict in verdicts)
+    assert again.judge_waiting(last[0].replace("/page/25", "/page/1"), site).reason == Reason.ENDLESS_SITE
 
 
 def test_a_new_body_clears_a_folder_of_duplicates() -> None:

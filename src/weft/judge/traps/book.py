@@ -58,8 +58,8 @@ class TrapBook:
         self._respelled = Respelled(traps.spellings)
         ledgers: tuple[Ledger | Respelled, ...] = (
             variants.aliases, self._chains, self._steps.ledger, self._respelled, self._repeats.ledger,
-            self._repeats.bodies, self._watches.endless, self._watches.pages, self._hosts.ledger,
-            self._calendars.ledger, variants.mixtures, variants.sessions,
+            self._repeats.bodies, self._watches.endless, self._watches.pages, self._watches.behind_tokens,
+            self._hosts.ledger, self._calendars.ledger, variants.mixtures, variants.sessions,
         )  # fmt: skip
         self._ledgers = {ledger.prefix: ledger for ledger in ledgers}
         self.fetched, self._learn_endless = self._repeats.fetched, self._watches.learn

@@ -17,7 +17,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from math import sqrt
 
-from weft.judge.traps.urls import group_of, split_url
+from weft.judge.traps.urls import group_of, split_url, without_tokens
 
 PARTS = 32  # parts of a site told apart by name; all others are one
 OTHERS = "*"
@@ -30,6 +30,7 @@ SMALL = 16  # at most so many of the URLs watched lie in a folder that is small
 MIXED_MET_AGAIN = 0.4  # at most this share of mixtures: of a set that has an end, more are met again by then
 URLS_PER_WORD = 3  # at least so many of the URLs watched for each of their words: mixtures of few words
 URLS_PER_NUMBER = 30  # the same where they have numbers: books have chapters, but more of them
+URLS_PER_PAGE = 8  # at least so many of the URLs watched are the same but for their tokens: a site of tokens
 HEALTHY = 0.05  # at least this share met again, in every part: no need to watch on
 
 
@@ -72,6 +73,7 @@ class SiteWatch:
 
     def __init__(self, pages: int, span: int) -> None:
         self._names: set[str] = set()
+        self.is_of_tokens = False  # what was endless last differs by tokens: few pages are behind many URLs
         self._begin(pages, span)
 
     def _begin(self, start: int, span: int) -> None:
@@ -122,6 +124,8 @@ class SiteWatch:
         if pages < self._end:
             return []
         endless = [] if self._healthy else self._endless()
+        if endless:
+            self.is_of_tokens = URLS_PER_PAGE * len({*map(without_tokens, self._sample)}) <= len(self._sample)
         self._begin(pages, pages)
         return endless
 

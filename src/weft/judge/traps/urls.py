@@ -193,6 +193,15 @@ def without_session(url: str) -> str:
     return url if len(bare) == len(url) else bare
 
 
+_TOKEN = regex(r"(?=[0-9a-z]*[0-9])(?=[0-9a-z]*[a-z])[0-9a-z]{5,}|[0-9]{6,}", re.IGNORECASE)
+
+
+def without_tokens(url: str) -> str:
+    """The path and query with ``#`` for whatever looks like a token: letters and digits mixed, long numbers."""
+    _, path, query = split_url(url)
+    return _TOKEN.sub("#", f"{path}?{query}")
+
+
 _SEPARATORS = regex(r"[+,|]|%2[bc]|%7c", re.IGNORECASE)
 
 
