@@ -270,6 +270,10 @@ TRAPS: dict[str, tuple[Web, Reason]] = {
     "relative folders": (trap(lambda p: ["a/", "bb/", "cc/"] if p else ["/x/"]), Reason.PATH_REPEATS),
     "one folder deeper": (trap(lambda p: [f"{p}/{noise(p)}"] if p else ["/t"]), Reason.PATH_TOO_DEEP),
     "growing query": (trap(lambda p: [grows(p or "/g", f"sort={len(p)}")]), Reason.QUERY_REPEATS),
+    "growing query with semicolons": (
+        trap(lambda p: [f"{p or '/g?a=1'}{piece}" for piece in (f";x={len(p)}", "&sort=up", "&sort=down")]),
+        Reason.QUERY_REPEATS,
+    ),
     "growing query, new names": (trap(lambda p: [grows(p or "/g", f"{noise(p)}=1")]), Reason.QUERY_TOO_LONG),
     "login inside login": (trap(lambda p: [f"/login?next={p or '/private'}"]), Reason.QUERY_REPEATS),
     "escaped again": (trap(lambda p: [p.replace("%", "%25") or "/a%20b"]), Reason.PATH_REPEATS),
@@ -637,6 +641,8 @@ PLAIN_PATHS = [
 ODD_QUERIES = [
     "a=1&a=1&a=1",
     "s=1&s=2&s=3&s=4&s=5&s=6",
+    "C=N;O=D;O=D;O=D",
+    "a=1&amp;s=1&s=2;s=3;s=4&amp;s=5;s=6",
     "next=/login?next=/login?next=/login?next=/",
     "p=a/b/a/b/a/b",
     "u=http://a.b/?u=http://a.b/?u=http://a.b/",
@@ -650,6 +656,8 @@ PLAIN_QUERIES = [
     "q=what???",
     "a=1&b=1&c=1",
     "tag=a&tag=b&tag=c",
+    "a=1&amp;b=2&amp;c=3&amp;d=4&amp;e=5",
+    "C=N;O=D",
     "u=http://a.b/&via=https://c.d/",
     "next=/login?next=/home",
     "next=%2Faccount%3Ftab%3D1",
