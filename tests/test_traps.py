@@ -174,6 +174,30 @@ def with_events(path: str) -> list[str]:
     return ["/"] if "event" in path else [*grid(path), f"/event/{noise(path)}"]
 
 
+WORDS = [a + b for a in ("al", "be", "ca", "du", "ev", "fi", "go") for b in ("ba", "ct", "le", "mo", "ne", "rs")]
+
+
+def worded(between: str, words: Sequence[str], most: int) -> Callable[[str, int], str]:
+    """Names that are put together of one to ``most`` of the words, or two where the names are long."""
+
+    def name(path: str, n: int) -> str:
+        chance = random.Random(path + str(n))
+        return between.join(chance.choices(words, k=chance.randint(1 + most // 5, most)))
+
+    return name
+
+
+def unending_lists(path: str) -> list[str]:
+    """Thirty lists; each page behind the end of one has nothing but the next."""
+    if not path:
+        return [f"/list/{n}?page=1" for n in range(30)]
+    if path.startswith("/item"):
+        return ["/"]
+    which, page = map(int, re.findall(r"\d+", path))
+    items = [f"/item/{which}-{page}-{n}" for n in range(3)] if page <= 5 else []
+    return ["/", *items, f"/list/{which}?page={page - 1}", f"/list/{which}?page={page + 1}"]
+
+
 CHAINS: dict[str, Web] = {
     "counter": trap(lambda p: [f"/n/{number(p) + 1}", "/"]),
     "counter in the query": trap(lambda p: [f"/n?page={number(p) + 1}"]),
@@ -182,6 +206,7 @@ CHAINS: dict[str, Web] = {
     "chain that changes its shape": trap(changing),
     "list with far jumps": trap(lambda p: [f"/n?page={number(p) + n}" for n in (1, 2, 10, 100, 1_000)]),
     "grid": trap(neighbours),
+    "lists that have no end": trap(unending_lists),
 }
 CALENDARS: dict[str, Web] = {
     "calendar in the path": trap(months),
@@ -210,6 +235,14 @@ TARPITS: dict[str, Web] = {
     "random folders": several(lambda p, n: f"/{noise(p + str(n))}/{noise(str(n) + p)}/", 10),
     "three tarpits in one": several(lambda p, n: f"/{'abc'[n % 3]}/{noise(p + str(n))}", 9),
     "tarpits that lead to each other": several(lambda p, n: f"/{'b' if p[:2] == '/a' else 'a'}/{noise(p + str(n))}", 6),
+    "random names in twelve folders": several(
+        lambda p, n: f"/{WORDS[zlib.crc32(p.encode()) % 12]}/{noise(p + str(n))}", 6
+    ),
+    "folders of few words": several(lambda p, n: f"/maze/{worded('/', WORDS, 4)(p, n)}/", 6),
+    "folders of few words at the root": several(lambda p, n: f"/{worded('/', WORDS[:12], 5)(p, n)}.html", 6),
+    "names of few words": several(lambda p, n: f"/maze/{worded('-', WORDS, 4)(p, n)}", 6),
+    "a search for what was found": several(lambda p, n: f"/search?q={worded('+', WORDS, 2)(p, n)}%20{WORDS[n]}", 6),
+    "folders of few numbers": several(lambda p, n: f"/maze/{worded('/', '0123456789', 8)(p, n)}/", 6),
     "cache busters": several(lambda p, n: f"/page?r={noise(p + str(n))}", 12),
 }
 SPELLINGS: dict[str, Web] = {
@@ -237,6 +270,10 @@ TRAPS: dict[str, tuple[Web, Reason]] = {
     "relative folders": (trap(lambda p: ["a/", "bb/", "cc/"] if p else ["/x/"]), Reason.PATH_REPEATS),
     "one folder deeper": (trap(lambda p: [f"{p}/{noise(p)}"] if p else ["/t"]), Reason.PATH_TOO_DEEP),
     "growing query": (trap(lambda p: [grows(p or "/g", f"sort={len(p)}")]), Reason.QUERY_REPEATS),
+    "growing query with semicolons": (
+        trap(lambda p: [f"{p or '/g?a=1'}{piece}" for piece in (f";x={len(p)}", "&sort=up", "&sort=down")]),
+        Reason.QUERY_REPEATS,
+    ),
     "growing query, new names": (trap(lambda p: [grows(p or "/g", f"{noise(p)}=1")]), Reason.QUERY_TOO_LONG),
     "login inside login": (trap(lambda p: [f"/login?next={p or '/private'}"]), Reason.QUERY_REPEATS),
     "escaped again": (trap(lambda p: [p.replace("%", "%25") or "/a%20b"]), Reason.PATH_REPEATS),
@@ -301,6 +338,13 @@ def random_graph(pages: int, links: int, folders: int = 0) -> Web:
         return url, [f"/d{n % folders}/p{n}" if folders else f"/p/{n}" for n in chosen]
 
     return web
+
+
+def two_words(url: str) -> tuple[str, list[str]]:
+    """150 words, and a page for each pair of them."""
+    chance = random.Random(url)
+    words = [f"{a}{b}" for a in WORDS[:15] for b in WORDS[-10:]]
+    return url, [f"/{'-'.join(chance.choices(words, k=2))}" for _ in range(10)]
 
 
 def chain_of_pages(pages: int) -> Web:
@@ -447,13 +491,13 @@ def variants(url: str) -> tuple[str, list[str]]:
     return url, [f"{parts.path}?colour={colour}&size={size}" for colour in range(5) for size in range(4)]
 
 
-def lists(address: str, items: int) -> Web:
-    """Ten lists of 400 pages, each with nothing but the next one and what is linked on it."""
+def lists(address: str, items: int, count: int = 10) -> Web:
+    """Some lists of 400 pages, each with nothing but the next one and what is linked on it."""
 
     def web(url: str) -> tuple[str, list[str]]:
         path = url.removeprefix("http://t.test")
         if path == "/":
-            return url, [address.format(n, 1) for n in range(10)]
+            return url, [address.format(n, 1) for n in range(count)]
         if path.startswith("/item"):
             return url, ["/"]
         which, page = map(int, re.findall(r"\d+", path))
@@ -464,7 +508,8 @@ def lists(address: str, items: int) -> Web:
 
 
 HONEST: dict[str, tuple[Web, int, int | None]] = {
-    "ten lists": (lists("/list/{}/{}", 0), 10_000, 4_001),
+    "ten lists": (lists("/list/{}/{}", 1), 10_000, 8_001),
+    "three lists with nothing on them": (lists("/list/{}/{}", 0, 3), 10_000, 1_201),
     "ten lists with things on them": (lists("/list/{}/{}", 2), 20_000, 12_001),
     "ten lists by query with things on them": (lists("/list?category={}&page={}", 5), 30_000, 24_001),
     "a course": (course, 10_000, 1 + 12 + 144 + 1_728),
@@ -477,6 +522,7 @@ HONEST: dict[str, tuple[Web, int, int | None]] = {
     "a manual in six releases": (releases(6, 900), 10_000, 1 + 6 * 900),
     "a mirror on another host": (two_hosts, 10_000, None),
     "50,000 pages, linked at random": (random_graph(50_000, 5), 60_000, None),
+    "22,500 names of two words, linked at random": (two_words, 30_000, None),
     "a million pages, linked at random": (random_graph(1_000_000, 10), 9_000, 9_000),
     "a million pages in 97 folders": (random_graph(1_000_000, 10, 97), 3_500, 3_500),
     "400 pages, one after the other": (chain_of_pages(400), 1_000, 400),
@@ -595,6 +641,8 @@ PLAIN_PATHS = [
 ODD_QUERIES = [
     "a=1&a=1&a=1",
     "s=1&s=2&s=3&s=4&s=5&s=6",
+    "C=N;O=D;O=D;O=D",
+    "a=1&amp;s=1&s=2;s=3;s=4&amp;s=5;s=6",
     "next=/login?next=/login?next=/login?next=/",
     "p=a/b/a/b/a/b",
     "u=http://a.b/?u=http://a.b/?u=http://a.b/",
@@ -608,6 +656,8 @@ PLAIN_QUERIES = [
     "q=what???",
     "a=1&b=1&c=1",
     "tag=a&tag=b&tag=c",
+    "a=1&amp;b=2&amp;c=3&amp;d=4&amp;e=5",
+    "C=N;O=D",
     "u=http://a.b/&via=https://c.d/",
     "next=/login?next=/home",
     "next=%2Faccount%3Ftab%3D1",
@@ -815,9 +865,39 @@ def test_an_endless_part_stays_found_out_after_a_restart() -> None:
     crawl = walk(TARPITS["random folders"], traps=Traps(endless_site_pages=1_000))
     book = TrapBook(Traps(), YEAR)
     book.load(crawl.book.dump())
-    assert book.judge("http://t.test/0a1b2c/3d4e/", 1, None).reason is Reason.ENDLESS_SITE
-    assert book.judge_waiting("http://t.test/0a1b2c/3d4e/", 1).reason is Reason.ENDLESS_SITE
+    assert book.judge("http://t.test/0a1b2c3d4e5f/3d4e5f0a1b2c/", 1, None).reason is Reason.ENDLESS_SITE
+    assert book.judge_waiting("http://t.test/0a1b2c3d4e5f/3d4e5f0a1b2c/", 1).reason is Reason.ENDLESS_SITE
     assert book.judge("http://t.test/good/41", 1, None) is ADMITTED
+
+
+TOKEN = re.compile(r"[0-9a-f]{12}")
+
+
+@pytest.mark.parametrize("address", ["/{token}{page}", "{page}?zx={token}", "{page}/{token}.html"])
+def test_pages_behind_tokens_are_found_though_the_site_is_endless(address: str) -> None:
+    """E20: an id in every link, of no name that is known; the good pages lie one behind the other."""
+
+    def web(url: str) -> tuple[str, list[str]]:
+        found = re.search(r"/page/(\d+)", url)
+        at = int(found[1]) if found else 0
+        pages = [*range(1, 11), *([at + 1] if at < 25 else [])]
+        return url, [address.format(page=f"/page/{n}", token=noise(url + str(n))) for n in pages]
+
+    crawl = walk(web, traps=Traps(endless_site_pages=1_000), cap=20_000)
+    assert crawl.waiting == 0
+    assert len(crawl.fetched) <= 1_500
+    assert crawl.refused[Reason.ENDLESS_SITE] > 0
+    assert {TOKEN.sub("", url) for url in crawl.fetched} >= {
+        f"http://t.test{address.format(page=f'/page/{n}', token='')}" for n in range(1, 26)
+    }
+    again = TrapBook(Traps(endless_site_pages=1_000), YEAR)
+    again.load((key, value) for key, value in crawl.book.dump() if value != b"")
+    site = 1
+    last = [url for url in crawl.fetched if "/page/25" in url]
+    assert 0 < len(last) <= 3
+    verdicts = [again.judge_waiting(url.replace("/page/25", f"/page/{n}"), site) for url in last for n in (25, 26)]
+    assert all(verdict.admitted for verdict in verdicts)
+    assert again.judge_waiting(last[0].replace("/page/25", "/page/1"), site).reason == Reason.ENDLESS_SITE
 
 
 def test_a_new_body_clears_a_folder_of_duplicates() -> None:

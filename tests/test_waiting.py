@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import re
 import shutil
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from tlsweb import TlsHosts
 from web import NameServer, Request, Response, Site, html_page
 
+import weft
 from weft.derive.read import StoredCrawl
 from weft.frontier.pace import next_pace_s
 from weft.human import human_moment
@@ -206,3 +208,26 @@ def test_a_site_that_wants_a_day(site: Site, weft: Weft) -> None:
     run = weft("crawl", site.at("/"), "-o", "out", "--delay", "0")
     assert run.code == 3
     assert re.search(r"go on after (\d{4}-\d\d-\d\d )?\d\d:\d\d with: weft resume out", run.stderr)
+
+
+# --- what is refused when its turn comes
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_pages": 3_000}])
+def test_refusals_do_not_wait_for_ticks(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: dict[str, int]
+) -> None:
+    """However many pages of a queue are refused, the crawl goes on at once: thousands a second are not its bound."""
+    monkeypatch.setattr("weft.loop.TICK_S", 600.0)
+    site.robots("User-agent: *\nDisallow: /no/")
+    site.page("/", [f"/no/{number}" for number in range(5_000)])
+
+    async def crawl() -> None:
+        async with asyncio.timeout(60):
+            async for _ in weft.crawl(site.url, folder=tmp_path / "out", delay=0, **limits):  # type: ignore[arg-type]
+                pass
+
+    asyncio.run(crawl())
+    with weft.open(tmp_path / "out") as stored:
+        status = stored.status()
+        assert (status.stop_reason, status.pages, status.errors, status.waiting) == ("done", 1, 5_000, 0)

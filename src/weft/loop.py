@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 TICK_S = 1.0
 IDLE_TICK_S = 0.1  # when nothing is to be done and the batch may bring work for a site that has none
+TICK_REFUSALS = 10_000  # what waits may be refused a million pages at once: no more of them are held in RAM
 TICK_VISITS = 256  # a fast site gives thousands in a second: what is learnt of it must not come that late
 FED_EVERY = 32  # visits of a long tick, after which those who ask elsewhere get more to do
 ANSWERS_A_TURN = 16
@@ -146,18 +147,21 @@ class Crawl:
         return bool(concluded or taken)
 
     def _take(self) -> int:
+        """How many pages left the queue: those that are asked for now, and those that were refused."""
         free = 0 if self.held_back() else self.parts.free_slots()
         left = self._pages_left()
         if left is not None:
             free = min(free, left)
         if free <= 0:
             return 0
-        leases = self.parts.frontier.take(free)
+        frontier = self.parts.frontier
+        unsettled = frontier.unsettled
+        leases = frontier.take(free)
         for lease in leases:
             self._start(lease)
-        while self.parts.frontier.unresolved:
-            self._resolve(self.parts.frontier.unresolved.popleft())
-        return len(leases)
+        while frontier.unresolved:
+            self._resolve(frontier.unresolved.popleft())
+        return len(leases) + frontier.unsettled - unsettled
 
     def _take_ahead(self) -> None:
         """Gives those who ask elsewhere something for the time until the next turn."""
@@ -176,7 +180,7 @@ class Crawl:
         """How many pages may still be asked for under --max-pages; None without it."""
         if self._limits.max_pages is None:
             return None
-        under_way = len(self.parts.frontier.hands) - self._batch_pages
+        under_way = len(self.parts.frontier.hands) - self.parts.frontier.unsettled - self._batch_pages
         stored = self.parts.store.totals["pages"] + self._batch_stored
         return self._limits.max_pages - stored - under_way
 
@@ -199,10 +203,12 @@ class Crawl:
         self.parts.resolver.request(site.host, resolved)
 
     def _tick_due(self, progressed: bool) -> bool:
-        if not (self._batch or self.parts.frontier.is_unsettled):
+        unsettled = self.parts.frontier.unsettled
+        if not (self._batch or unsettled):
             return self.parts.clock.seconds() - self._last_tick >= TICK_S
         if (
             len(self._batch) >= TICK_VISITS
+            or unsettled >= TICK_REFUSALS
             or self.parts.spec.politeness.workers == 1
             or self.parts.clock.seconds() - self._last_tick >= TICK_S
         ):
@@ -222,7 +228,7 @@ class Crawl:
         frontier, crew = self.parts.frontier, self.parts.crew
         if self._limits.max_time_s is not None and self.elapsed_s >= self._limits.max_time_s:
             return MAX_TIME
-        busy = crew.running or crew.has_finished or self._batch or frontier.is_unsettled or frontier.resolving
+        busy = crew.running or crew.has_finished or self._batch or frontier.unsettled or frontier.resolving
         if busy:
             return None
         if self._limits.max_pages is not None and self.parts.store.totals["pages"] >= self._limits.max_pages:

@@ -147,9 +147,9 @@ class SqlFrontier:
         return self._leases.resolving
 
     @property
-    def is_unsettled(self) -> bool:
-        """Whether the next tick has to write what did not come from an answer."""
-        return bool(self._settling.refused or self._settling.brought_back)
+    def unsettled(self) -> int:
+        """How many pages the next tick has to write that did not come from an answer."""
+        return len(self._settling.refused) + len(self._settling.brought_back)
 
     @property
     def untaken(self) -> int:

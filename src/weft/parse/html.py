@@ -28,7 +28,7 @@ from weft.parse.directives import (
 from weft.parse.text import flat_text, plain_text, seen_text
 from weft.parse.xhtml import markup_of
 from weft.records import Link, LinkKind, Links, Parsed
-from weft.url import Resolver, is_plain_fragment
+from weft.url import MAX_BASE_B, Resolver, is_plain_fragment
 
 __all__ = ["MAX_LINKS", "parse_page"]
 
@@ -40,6 +40,7 @@ _MAX_TARGETS = 8_000_000  # characters that links may take from a long base, all
 
 _FRAME_LEFT_OUT = "documents in frames left out: they took too much time or memory"
 _WEB = ("http://", "https://")
+_NO_BASE = ("data:", "javascript:")  # HTML Standard, "set the frozen base URL"; any other scheme is a base
 _CONTENT_ITSELF = ("data:", "blob:")  # pictures and the like that stand in the page itself are no links
 # A member of an enumeration costs a search and, as a number, a conversion: sixty times a page.
 _HTML: Final = Namespace.HTML
@@ -354,12 +355,9 @@ class _Page:
             return False
         self.base_known = True
         found = Resolver(self.url, self.encoding, serialised=True).resolve(reference)
-        if found is None or not found[0].startswith(_WEB) or found[0] == self.url:
+        if found is None or found[0] == self.url or found[0].startswith(_NO_BASE) or len(found[0]) > MAX_BASE_B:
             return False
-        resolver = Resolver(found[0], self.encoding, serialised=True)
-        if resolver.resolve("") is None:
-            return False  # longer than any base may be
-        self.base, self.resolver = found[0], resolver
+        self.base, self.resolver = found[0], Resolver(found[0], self.encoding, serialised=True)
         self.max_links = min(self.max_links, max(100, _MAX_TARGETS // (len(found[0]) + 1)))
         return True
 

@@ -58,8 +58,8 @@ class TrapBook:
         self._respelled = Respelled(traps.spellings)
         ledgers: tuple[Ledger | Respelled, ...] = (
             variants.aliases, self._chains, self._steps.ledger, self._respelled, self._repeats.ledger,
-            self._repeats.bodies, self._watches.endless, self._watches.pages, self._hosts.ledger,
-            self._calendars.ledger, variants.mixtures, variants.sessions,
+            self._repeats.bodies, self._watches.endless, self._watches.pages, self._watches.behind_tokens,
+            self._hosts.ledger, self._calendars.ledger, variants.mixtures, variants.sessions,
         )  # fmt: skip
         self._ledgers = {ledger.prefix: ledger for ledger in ledgers}
         self.fetched, self._learn_endless = self._repeats.fetched, self._watches.learn
@@ -69,6 +69,7 @@ class TrapBook:
         self._parent_shape: str | None = None
         self._parent_date: Date | None = None
         self._last: tuple[str, str, int] = ("", "", 0)
+        self._far_from, self._far_series, self._far_links = "", "", 0  # what the last page far down a chain led to
         self._withheld_by = ""
         self._withheld: list[str] = []  # what that page brought, and was refused
 
@@ -109,6 +110,9 @@ class TrapBook:
         if far and parent is not None:
             for key in self._chain_keys(site_id, path, query, parent, run):
                 self._chains.add(key)
+                if run > traps.chain // 16:
+                    self._far_links = self._far_links + 1 if parent.url == self._far_from else 1
+                    self._far_from, self._far_series = parent.url, key
         return ADMITTED
 
     def chain_of(self, url: str, parent: Parent | None) -> int:
@@ -157,6 +161,8 @@ class TrapBook:
 
         To be called after ``judge`` was asked about the new ones, once for each page that was parsed.
         """
+        if url == self._far_from:
+            self._learn_chain(site_id, is_barren=len(new) <= self._far_links)
         _, path, query = split_url(url)
         date = date_of(path, query) if self._traps.calendar_pages else None
         if date is not None and date.month:
@@ -206,7 +212,21 @@ class TrapBook:
         for key in self._chain_keys(site_id, path, query, parent, run):
             if self._chains.number(key) >= 3 * limit:
                 return Reason.CHAIN_TOO_LONG, f"{3 * limit} pages far down one chain (--trap-chain {limit})"
+            if self._chains.number(f"{key} barren") >= limit // 16 and self._barren(site_id) >= 3 * limit:
+                return Reason.CHAIN_TOO_LONG, f"{3 * limit} pages led to nothing but the next (--trap-chain {limit})"
         return None
+
+    def _barren(self, site_id: int) -> int:
+        """How many pages of a site, far down its chains, led to nothing but the next one."""
+        return self._chains.number(f"{site_id} barren")
+
+    def _learn_chain(self, site_id: int, is_barren: bool) -> None:
+        """Counts a page far down a chain that led to nothing else; one that did clears its series."""
+        if is_barren:
+            self._chains.add(f"{site_id} barren")
+            self._chains.add(f"{self._far_series} barren")
+        else:
+            self._chains.drop(f"{self._far_series} barren")
 
     def _chain_keys(self, site_id: int, path: str, query: str, parent: Parent, run: int) -> Iterator[str]:
         """What far pages are counted under: their series, and the site where they belong to no long chain.

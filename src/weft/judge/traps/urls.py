@@ -56,7 +56,8 @@ def query_problem(query: str, repeats: int, longest_b: int) -> Problem | None:
         return Reason.QUERY_TOO_LONG, f"{len(query)} bytes, more than --trap-query-size {longest_b}"
     if not repeats:
         return None
-    repeated = _repeated_parameters(query, repeats) if query.count("&") + 1 >= repeats else ""
+    pairs = _with_one_mark(query)
+    repeated = _repeated_parameters(pairs, repeats) if pairs.count("&") + 1 >= repeats else ""
     if not repeated and _NESTING.search(query):
         repeated = _nested(query, repeats)
     return (Reason.QUERY_REPEATS, f"{repeated} (--trap-query-repeats {repeats})") if repeated else None
@@ -88,6 +89,11 @@ def _needed(cycle: Sequence[str], times: int) -> int:
 
 def _encoded_again(text: str, times: int) -> bool:
     return f"%{'25' * max(1, times - 1)}" in text
+
+
+def _with_one_mark(query: str) -> str:
+    """The query with ``&`` between all its parameters, where some have ``;`` (``?C=N;O=D``) or ``&amp;``."""
+    return query.replace("&amp;", "&").replace(";", "&") if ";" in query else query
 
 
 def _repeated_parameters(query: str, times: int) -> str:
@@ -193,6 +199,15 @@ def without_session(url: str) -> str:
     return url if len(bare) == len(url) else bare
 
 
+_TOKEN = regex(r"(?=[0-9a-z]*[0-9])(?=[0-9a-z]*[a-z])[0-9a-z]{5,}|[0-9]{6,}", re.IGNORECASE)
+
+
+def without_tokens(url: str) -> str:
+    """The path and query with ``#`` for whatever looks like a token: letters and digits mixed, long numbers."""
+    _, path, query = split_url(url)
+    return _TOKEN.sub("#", f"{path}?{query}")
+
+
 _SEPARATORS = regex(r"[+,|]|%2[bc]|%7c", re.IGNORECASE)
 
 
@@ -201,6 +216,7 @@ def mixture_of(path: str, query: str) -> tuple[str, Sequence[str]] | None:
 
     ``/list?a=1&b=2``, ``/list?tags=a,b,c``, ``/tags/a+b+c``, ``/list/colour=red/size=9/sort=up``.
     """
+    query = _with_one_mark(query)
     if "&" in query:
         return path, query.split("&")
     if query:

@@ -8,11 +8,14 @@ import msgspec
 
 from weft.errors import Reason
 from weft.judge.traps.endless import OTHERS, SiteWatch
-from weft.judge.traps.ledger import Ledger
-from weft.judge.traps.urls import Problem, group_of
+from weft.judge.traps.ledger import Ledger, mark_of
+from weft.judge.traps.urls import Problem, group_of, without_tokens
 
 WATCHED_SITES = 1_000
 SAMPLED_SITES = 64  # sites of which URLs are watched at the same time: what costs memory
+TOKENS = 3  # URLs of a page with other tokens that are still asked after the site was found out
+PAGES_BEHIND_TOKENS = 500  # and of how many pages
+_MARK_B = 16
 STALE = 100_000  # pages read since a site was last seen, after which its watch may end
 
 
@@ -24,6 +27,7 @@ class Watches:
         self._suspects = suspects
         self.endless = Ledger("e", 20_000)
         self.pages = Ledger("n", 50_000)
+        self.behind_tokens = Ledger("t", 20_000)  # by site: how many pages, one more; by page: its URLs
         self.found: dict[int, tuple[frozenset[str], frozenset[str]]] = {}  # by site: endless; told apart by name
         self._watches: dict[int, tuple[int, SiteWatch]] = {}  # with the turn of its last use, the oldest first
         self._turn = 0
@@ -34,8 +38,29 @@ class Watches:
         parts, told_apart = self.found[site_id]
         group = group_of(url)
         if group in parts or (OTHERS in parts and group not in told_apart):
+            if self._is_behind_tokens(url, site_id):
+                return None
             return Reason.ENDLESS_SITE, f"this part of the site has no end (--trap-endless-site-pages {self._span})"
         return None
+
+    def _is_behind_tokens(self, url: str, site_id: int) -> bool:
+        """Whether a URL is one of the first of a page that was not met yet since its site of tokens was found out.
+
+        A session id in every link makes a site endless, and its pages are still not that many.
+        """
+        pages = self.behind_tokens.number(str(site_id))
+        if not pages:
+            return False
+        key = f"{site_id} {mark_of(without_tokens(url))}"
+        urls, mark = self.behind_tokens.blob(key), mark_of(url).encode()
+        if mark in (urls[at : at + _MARK_B] for at in range(0, len(urls), _MARK_B)):
+            return True
+        if len(urls) >= TOKENS * _MARK_B or (not urls and pages > PAGES_BEHIND_TOKENS):
+            return False
+        if not urls:
+            self.behind_tokens.add(str(site_id))
+        self.behind_tokens.put(key, urls + mark)
+        return True
 
     def learn(self, url: str, site_id: int, depth: int, new: Sequence[str], known: Sequence[str]) -> None:
         """Takes in the links of a page within its site."""
@@ -55,6 +80,8 @@ class Watches:
             self.found[site_id] = (parts, watch.names)
             self.endless.put(str(site_id), msgspec.json.encode((sorted(parts), sorted(watch.names))))
             self._suspects.add(site_id)
+            if watch.is_of_tokens and str(site_id) not in self.behind_tokens:
+                self.behind_tokens.put(str(site_id), 1)
 
     def _watch(self, site_id: int, pages: int) -> SiteWatch | None:
         """The watch of a site, which is now the one used last; None while too many others are at work."""
