@@ -15,6 +15,7 @@ import msgspec
 from weft.frontier.polite import END, START, Schedule, Site
 from weft.ports import Clock
 from weft.spec import CrawlSpec, Paces
+from weft.url import host_of_site
 
 IN_RAM = 20_000
 SWEPT = 1_000  # sites met by a sweep at once, and how many may be in RAM beyond the bound until the next tick
@@ -69,8 +70,7 @@ class Sites:
         return site
 
     def _make(self, site_id: int, name: str, crawl_delay_s: float | None) -> Site:
-        host = name[: name.index("]") + 1] if name.startswith("[") else name.partition(":")[0]
-        site = Site(site_id, name, host, self.delay_s(name, crawl_delay_s), self._paces.per_host(name))
+        site = Site(site_id, name, host_of_site(name), self.delay_s(name, crawl_delay_s), self._paces.per_host(name))
         self._sites[site_id] = site
         self._schedule.touched.add(site)
         return site

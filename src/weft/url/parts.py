@@ -26,9 +26,7 @@ def origin_of(url: str) -> str:
 
 def host_of(url: str) -> str:
     """The host without its port; IPv6 addresses keep their brackets."""
-    site = site_of(url)
-    colon = site.rfind(":")
-    return site if colon < 0 or site[-1] == "]" else site[:colon]
+    return host_of_site(site_of(url))
 
 
 def host_of_site(site: str) -> str:
