@@ -315,16 +315,8 @@ class _Page:
                 if target.startswith("about:") or (kind not in _TO_PAGES and target.startswith(_CONTENT_ITSELF)):
                     return None
                 target, fragment = target[:MAX_OPAQUE], fragment[:MAX_OPAQUE]
-        links = self.links
-        at = len(links.targets)
-        if at < self.max_links:  # as Links.add does it, which is a call too many for images and style sheets
-            if kind != _A:
-                links.kinds[at] = kind
-            if rel:
-                links.rels[at] = rel
-            links.targets.append(target)
-            links.anchors.append(anchor)
-            links.fragments.append(fragment)
+        if len(self.links.targets) < self.max_links:
+            self.links.add(target, kind, anchor, rel, fragment)
             return target
         self.cut = True
         if kind in _TO_PAGES and (room := self._late_room()):

@@ -64,7 +64,7 @@ class Resolver:
         else:
             self._base = _parsed(base)
             self.page = "" if self._base is None else str(self._base).partition("#")[0]
-        self._directory = _shared.of(_directory(self.page), self._encoding)
+        self._directory = _shared.of(_directory_of(self.page), self._encoding)
         # what references mean in this directory, as far as it is known: to be read by who cannot afford the call
         self.meanings = self._directory.meanings
 
@@ -95,16 +95,10 @@ class Resolver:
                 return None
             if is_common:
                 self._directory.base = base
-        try:
-            href = str(base.join(_with_query_in(self._encoding, ref, base.scheme) if self._encoding else ref))
-            is_odd = "^" in href or " " in href
-        except (UnicodeEncodeError, URLError):
-            is_odd = True
-        if is_odd:
-            found = _href(base, _with_query_in(self._encoding, ref, base.scheme) if self._encoding else ref)
-            if found is None:
-                return None
-            href = found
+        text = _with_query_in(self._encoding, ref, base.scheme) if self._encoding else ref
+        href = _href(base, text)
+        if href is None:
+            return None
         url, _, fragment = href.partition("#")
         if is_common and len(url) <= _SharedMeanings.MAX_LENGTH and url.startswith(_WEB):
             _shared.add(self.meanings, head, url)
@@ -161,7 +155,7 @@ class _SharedMeanings:
 _shared = _SharedMeanings()
 
 
-def _directory(url: str) -> str:
+def _directory_of(url: str) -> str:
     """The part of a serialised http(s) URL that relative paths start from; "" for other schemes."""
     if not url.startswith("http"):
         return ""
