@@ -82,7 +82,8 @@ class Errands:
 
     def _site_of(self, url: str) -> int | None:
         """The site of an errand's next step; None where nobody may ask there."""
-        return self._parts.frontier.discovery.site_id(site_of(url)) if self._parts.judge.is_askable(url) else None
+        parts = self._parts
+        return parts.frontier.discovery.site_names.id_of(site_of(url)) if parts.judge.is_askable(url) else None
 
 
 def _answer_of(done: Concluded) -> Fetched | Failure:
