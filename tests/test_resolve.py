@@ -96,10 +96,20 @@ def test_private_seeds_open_exactly_their_addresses() -> None:
     assert policy.refusal("127.0.0.1", "127.0.0.1") is None
     assert policy.refusal("anything.test", "::1") is None
     assert policy.refusal("127.0.0.2", "127.0.0.2") is not None
-    assert policy.learn_seed("intranet.test", ["10.0.0.5", "1.1.1.1"])
+    assert policy.learn_seed("intranet.test", ["10.0.0.5", "fd00::5"])
     assert policy.refusal("wiki.test", "10.0.0.5") is None
     assert not policy.learn_seed("intranet.test", ["10.0.0.6"])  # only the first answer counts: no rebinding
     assert policy.refusal("intranet.test", "10.0.0.6") is not None
+
+
+def test_a_seed_that_is_on_the_web_opens_no_private_address() -> None:
+    """Promise 7: one private address among public ones is what a name of somebody else's would say."""
+    policy = AddressPolicy(Network(), ["seed.test"])
+    assert not policy.learn_seed("seed.test", ["1.1.1.1", "127.0.0.1"])
+    assert policy.refusal("seed.test", "127.0.0.1") is not None
+    assert policy.refusal("seed.test", "1.1.1.1") is None
+    assert not policy.learn_seed("seed.test", ["127.0.0.1"])  # nor later
+    assert policy.refusal("seed.test", "127.0.0.1") is not None
 
 
 def test_a_name_never_opens_the_metadata_service() -> None:

@@ -191,8 +191,8 @@ class AddressPolicy:
     def learn_seed(self, host: str, addresses: Iterable[str]) -> bool:
         """Trust the addresses that a seed's name has the first time it resolves; True where that changed anything.
 
-        Later answers are not trusted: a name that moves inside is the attack. Nor is a metadata address, which
-        nobody reaches by a name in good faith.
+        Later answers are not trusted: a name that moves inside is the attack. Nor are private addresses beside public
+        ones: that name is on the web. Nor is a metadata address, which nobody reaches by a name in good faith.
         """
         if host not in self._seeds_waiting:
             return False
@@ -201,7 +201,8 @@ class AddressPolicy:
             return False
         before = len(self._trusted)
         kinds = {address: kind_of(address) for address in addresses}
-        self._trusted.update(a for a, kind in kinds.items() if kind and kind not in (_METADATA, _LINK_LOCAL))
+        if all(kinds.values()):
+            self._trusted.update(a for a, kind in kinds.items() if kind not in (_METADATA, _LINK_LOCAL))
         return len(self._trusted) > before
 
     def refusal(self, host: str, address: str) -> str | None:
