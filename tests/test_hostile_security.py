@@ -368,6 +368,32 @@ def test_nothing_is_written_through_links(site: Site, weft: Weft, kind: str) -> 
     assert site.asked("/a") == site.asked("/b") == 1
 
 
+@pytest.mark.parametrize("precious", [None, b""])
+def test_no_database_is_made_through_a_link(site: Site, weft: Weft, precious: bytes | None) -> None:
+    """Promise 9: a folder that is ready for a crawl makes no file elsewhere, and fills none."""
+    site.page("/")
+    place = weft.folder / "elsewhere"
+    if precious is not None:
+        place.write_bytes(precious)
+    (weft.folder / "out").mkdir()
+    (weft.folder / "out" / "crawl.db").symlink_to(place)
+    run = weft("crawl", site.url, "-o", "out", *FAST)
+    assert run.code == 2 and "weft would write through it" in run.stderr
+    assert not site.requests
+    assert (place.read_bytes() if place.exists() else None) == precious
+
+
+def test_a_database_may_lie_elsewhere(site: Site, weft: Weft) -> None:
+    """A crawl whose database was moved to another disk, with a link in its place, goes on."""
+    site.page("/", ["/a"])
+    site.page("/a")
+    assert weft("crawl", site.url, "-o", "out", *FAST, "--quiet", "--max-pages", "1").code == 0
+    database = (weft.folder / "out" / "crawl.db").rename(weft.folder / "moved.db")
+    (weft.folder / "out" / "crawl.db").symlink_to(database)
+    assert weft("resume", "out", "--quiet", "--max-pages", "none").code == 0
+    assert site.asked("/a") == 1
+
+
 def test_no_port_is_opened(site: Site, weft: Weft) -> None:
     """Issue 3, 10: weft listens on nothing while it runs."""
     site.page("/", ["/slow"])
