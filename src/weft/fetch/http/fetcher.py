@@ -77,7 +77,7 @@ class Fetcher:
         self.max_parallel = max(1, min(spec.politeness.workers, budget))
         self._max_connections = max(1, min(budget, max(KEPT_CONNECTIONS, 4 * self.max_parallel)))
         self._rate = rate or (Rate(spec.limits.max_rate_b) if spec.limits.max_rate_b else None)
-        self._handles = Handles(spec.network)
+        self._handles = Handles(spec.network, spec.identity)
         self.new_handle, self.session_cache = self._handles.new, self._handles.session_cache
         self._connections = Connections()
         self.may_send, self._in_good_order = self._connections.may_send, self._connections.in_good_order
