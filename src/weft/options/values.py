@@ -252,7 +252,8 @@ def file(check: Callable[[Path], None] | None = None) -> Kind:
         path = Path(os.path.abspath(context.folder / Path(name).expanduser()))
         if context.check_files:
             if not path.is_file():
-                raise ValueError(f"{'a folder' if path.is_dir() else 'no such file'}: {path}")
+                what = "a folder" if path.is_dir() else "no plain file" if path.exists() else "no such file"
+                raise ValueError(f"{what}: {path}")
             if not os.access(path, os.R_OK):
                 raise ValueError(f"not allowed to read {path}")
             if check is not None:
