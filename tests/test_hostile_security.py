@@ -302,6 +302,15 @@ def _shown(weft: Weft, *words: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", weft.on_a_terminal(*words)[1])
 
 
+def test_text_through_a_pipe_steers_no_terminal(site: Site, weft: Weft) -> None:
+    """Promise 9: `weft show --text | head` ends at a terminal too; marks of direction are part of a text."""
+    site.page("/", body="<p>\x1b]0;owned\x07\x1b[2J\x9b5n red\u200f\u05d0\x7f</p>\n<pre>a\tb\nc</pre>")
+    assert weft("crawl", site.url, "-o", "out", *FAST, "--quiet").code == 0
+    text = weft("show", "out", site.url, "--text").stdout
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", text), text
+    assert "red\u200f\u05d0" in text and "\\u001b" in text
+
+
 def test_exports_are_safe(site: Site, weft: Weft) -> None:
     """Promise 9: no cell of a CSV begins a formula; JSON lines are lines; what was there can still be told."""
     _evil_site(site)
