@@ -377,6 +377,24 @@ def test_nothing_is_written_through_links(site: Site, weft: Weft, kind: str) -> 
     assert site.asked("/a") == site.asked("/b") == 1
 
 
+@pytest.mark.parametrize("option", ["common-log", "error-log"])
+def test_no_log_is_written_on_a_file_that_is_none(site: Site, weft: Weft, option: str) -> None:
+    """Promise 9: neither a slip nor the specification in somebody else's folder adds the web's URLs to a file."""
+    site.page("/", ["/$(touch owned)"])
+    precious = weft.folder / "precious.sh"
+    precious.write_text("echo precious\n")
+    run = weft("crawl", site.url, "-o", "out", *FAST, f"--{option}", "precious.sh")
+    assert run.code == 2 and "precious.sh is there, and is no log of weft's" in run.stderr
+    assert not site.requests and not (weft.folder / "out").exists()
+    for _ in range(2):  # a log of its own is gone on with
+        assert weft("crawl", site.url, "-o", "out", *FAST, "--quiet", "--fresh", f"--{option}", "log.csv").code == 0
+    specification = weft.folder / "out" / "crawl.toml"
+    specification.write_text(specification.read_text().replace("/log.csv", "/precious.sh"))
+    run = weft("resume", "out")
+    assert run.code == 2 and "is no log of weft's" in run.stderr
+    assert precious.read_text() == "echo precious\n"
+
+
 @pytest.mark.parametrize("precious", [None, b""])
 def test_no_database_is_made_through_a_link(site: Site, weft: Weft, precious: bytes | None) -> None:
     """Promise 9: a folder that is ready for a crawl makes no file elsewhere, and fills none."""
