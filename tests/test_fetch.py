@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
 import os
 import socket
@@ -705,6 +706,38 @@ def test_a_proxy_that_is_not_there_is_its_own_cause() -> None:
         assert (await ask.failure("http://nowhere.invalid/", ())).cause is Cause.PROXY_FAILED
 
     run(work, spec, ())
+
+
+# --- floods
+
+
+def test_what_stands_between_chunks_is_bounded() -> None:
+    """Promise 6: extensions of a chunk are neither headers nor body; libcurl reads them for as long as they come."""
+    poured_b = 0
+
+    async def pour(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal poured_b
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;")
+        with contextlib.suppress(ConnectionError):
+            while True:
+                writer.write(b"x" * 65_536)
+                await writer.drain()
+                poured_b += 65_536
+                await asyncio.sleep(0.001)
+        writer.close()
+
+    async def main() -> None:
+        async with await asyncio.start_server(pour, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            spec = CrawlSpec(limits=Limits(max_size_b=100_000, timeout_s=600.0))
+            async with Fetcher(spec, AddressPolicy(spec.network, ["127.0.0.1"])) as fetcher:
+                failure = await Asker(fetcher).failure(f"http://127.0.0.1:{port}/")
+                assert failure.cause is Cause.BAD_ANSWER and "far more" in failure.detail
+            await asyncio.sleep(0.05)
+
+    asyncio.run(main())
+    assert poured_b > 1 << 20
 
 
 # --- TLS
