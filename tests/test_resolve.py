@@ -112,6 +112,23 @@ def test_a_seed_that_is_on_the_web_opens_no_private_address() -> None:
     assert policy.refusal("seed.test", "127.0.0.1") is not None
 
 
+def test_a_seed_that_comes_later_opens_its_addresses_once() -> None:
+    """Promise 7: `weft add` to a crawl that runs; a seed named again is not asked anew what it may open."""
+    policy = AddressPolicy(Network(), ["seed.test"])
+    assert not policy.learn_seed("seed.test", ["1.1.1.1"])
+    policy.add_seed("127.0.0.2")
+    policy.add_seed("Later.test.")
+    policy.add_seed("seed.test")
+    assert policy.refusal("127.0.0.2", "127.0.0.2") is None
+    assert policy.learn_seed("later.test", ["10.0.0.5"])
+    assert policy.refusal("later.test", "10.0.0.5") is None
+    assert not policy.learn_seed("seed.test", ["10.0.0.6"])
+    assert policy.refusal("seed.test", "10.0.0.6") is not None
+    bound = AddressPolicy(Network(allow_net=("10.0.0.0/8",)))
+    bound.add_seed("127.0.0.2")
+    assert bound.refusal("127.0.0.2", "127.0.0.2") is not None
+
+
 def test_a_name_never_opens_the_metadata_service() -> None:
     policy = AddressPolicy(Network(), ["seed.test"])
     policy.learn_seed("seed.test", ["169.254.169.254", "fd00:ec2::254"])

@@ -181,12 +181,19 @@ class AddressPolicy:
         self.pins = Pins(network.resolve)
         self._networks = tuple(_parse_network(text) for text in network.allow_net)
         self._seeds_waiting: set[str] = set()
+        self._seeds_learnt: set[str] = set()
         self._trusted: set[str] = set()
-        for host in () if self._networks else seed_hosts:
-            if address := address_of_host(host):
-                self._trusted.add(address)
-            else:
-                self._seeds_waiting.add(host.lower().removesuffix("."))
+        for host in seed_hosts:
+            self.add_seed(host)
+
+    def add_seed(self, host: str) -> None:
+        """Let a seed open its addresses: at once where it is one, else those of its name's next answer, once."""
+        if self._networks:
+            return
+        if address := address_of_host(host):
+            self._trusted.add(address)
+        elif (name := host.lower().removesuffix(".")) not in self._seeds_learnt:
+            self._seeds_waiting.add(name)
 
     def learn_seed(self, host: str, addresses: Iterable[str]) -> bool:
         """Trust the addresses that a seed's name has the first time it resolves; True where that changed anything.
@@ -197,6 +204,7 @@ class AddressPolicy:
         if host not in self._seeds_waiting:
             return False
         self._seeds_waiting.discard(host)
+        self._seeds_learnt.add(host)
         if self.pins.addresses(host):  # the pin allows the address for this host alone
             return False
         before = len(self._trusted)
