@@ -306,6 +306,22 @@ def test_one_family_is_enough(names: NameServer) -> None:
     run(work, at(names))
 
 
+def test_a_reply_that_cannot_be_read_harms_no_other_name(names: NameServer) -> None:
+    """Issue 3, 10: names that are under way when somebody's garbage comes are found all the same."""
+    good = [f"good{number}.test" for number in range(40)]
+    for host in good:
+        names.add(host, "1.1.1.1")
+        names.wait(host, 0.1)
+    names.fail("bad.test", "garbage")
+
+    async def work(resolver: Resolver) -> None:
+        *found, bad = await asyncio.gather(*map(resolver.resolve, (*good, "bad.test")))
+        assert found == [("1.1.1.1",)] * len(good)
+        assert cause(bad) is Cause.DNS_FAILED
+
+    run(work, at(names))
+
+
 def test_private_answers_are_left_out_or_refused(names: NameServer) -> None:
     """Promise 7: a public name that leads inside is refused; of several addresses the public ones are used."""
     names.add("inside.test", "10.0.0.1", "::1")
