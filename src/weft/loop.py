@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -276,18 +277,20 @@ class Crawl:
         deadline = self.parts.clock.seconds() + self._limits.grace_s
         crew = self.parts.crew
         crew.recall()
+        if crew.running:
+            self.tick()  # the grace may be long: what came before it is kept, and the screen says what is waited for
         while (crew.running or crew.has_finished) and not self._ending:
             self._turn()
+            if self.parts.clock.seconds() - self._last_tick >= TICK_S:
+                self.tick()
             left_s = deadline - self.parts.clock.seconds()
             if left_s <= 0:
                 break
             if crew.running and not crew.has_finished:
                 self._wake.clear()
-                try:
-                    async with asyncio.timeout(left_s):
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(min(left_s, TICK_S)):
                         await self._wake.wait()
-                except TimeoutError:
-                    break
         returned = await crew.cancel_all()
         while (done := crew.next()) is not None:
             self._absorb(done)
