@@ -14,7 +14,7 @@ from pathlib import Path
 from xxhash import xxh3_64_intdigest
 
 from weft.db import Database, open_writer
-from weft.frontier.discovery import Hand
+from weft.frontier.pages import Hand
 from weft.frontier.polite import Schedule
 from weft.frontier.runs import FAN_IN, RUN_ENTRIES, Runs
 from weft.frontier.settling import Settled

@@ -20,12 +20,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from curve import svg_of
-from process import environment, teller, use_source_tree
+from process import environment, teller, use_source_tree, working_folder
 
 
 def number_of(text: str) -> int:
@@ -72,7 +71,7 @@ def one_step(args: argparse.Namespace, hosts: int) -> None:
 
 def measured(args: argparse.Namespace, hosts: int, say: Callable[[str], None]) -> dict[str, object]:
     """Grows and takes up, each in a process of its own; prints the table."""
-    folder = Path(tempfile.mkdtemp(prefix="weft-growth-", dir=args.folder))
+    folder = working_folder("weft-growth-", args.folder)
     words = [sys.executable, __file__, "--folder", str(folder), "--urls", str(args.urls), "--hosts", str(hosts)]
     words += ["--fill"] if args.fill else []
     rows: list[dict[str, float]] = []

@@ -18,13 +18,23 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from process import command_of, cost_of, cpu_s_of, environment, family_of, reading, start, teller, use_source_tree
+from process import (
+    command_of,
+    cost_of,
+    cpu_s_of,
+    environment,
+    family_of,
+    reading,
+    start,
+    teller,
+    use_source_tree,
+    working_folder,
+)
 
 HOSTS = 50
 STRETCHES = 10
@@ -178,7 +188,7 @@ def main(given: Sequence[str] | None = None) -> int:
     from weft.demo.server import serve_invented
 
     say = teller(args.json)
-    place = Path(tempfile.mkdtemp(prefix="weft-million-", dir=args.folder))
+    place = working_folder("weft-million-", args.folder)
     weft, folder = command_of(args.weft), place / "crawl"
     try:
         with serve_invented(InventedWeb(1, HOSTS, args.pages), process=True) as served:

@@ -8,6 +8,7 @@ import shlex
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -58,6 +59,13 @@ def start(words: Sequence[str], log: Path, env: dict[str, str] | None = None) ->
         return subprocess.Popen(
             words, env=env or environment(), stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True
         )
+
+
+def working_folder(prefix: str, inside: Path | None) -> Path:
+    """An empty folder, inside one that is made if need be; by default where the system has its temporary ones."""
+    if inside is not None:
+        inside.mkdir(parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix=prefix, dir=inside))
 
 
 class Cost(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,20 @@ def test_add_to_a_running_crawl(weft: Weft, site: Site) -> None:
     assert call("stop", weft.folder / "out").code == 0
     assert process.wait(120) == 3
     assert urls_of(weft.folder / "out")[site.at("/later/child")] == "C"
+
+
+def test_add_another_private_address_to_a_running_crawl(weft: Weft, site: Site, sites: Callable[..., Site]) -> None:
+    """Promise 7: what the user adds opens its address as a seed does."""
+    other = sites("127.0.0.2")
+    site.page("/")
+    other.page("/added")
+    process = weft.start("crawl", site.at("/"), "-o", "out", "--delay", "0", "--wait", "--quiet")
+    wait_until(lambda: site.asked("/") == 1, "the first request")
+    assert call("add", weft.folder / "out", other.at("/added")).code == 0
+    wait_until(lambda: urls_of(weft.folder / "out").get(other.at("/added")) in ("C", "E"), "what was added")
+    assert call("stop", weft.folder / "out").code == 0
+    assert process.wait(120) == 3
+    assert urls_of(weft.folder / "out")[other.at("/added")] == "C"
 
 
 def test_add_a_host_to_a_running_crawl(weft: Weft, site: Site) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
 import os
 import socket
@@ -649,9 +650,9 @@ def test_a_proxy_is_asked_for_names_nobody_resolved(site: Site) -> None:
     run(work, spec, ())
 
 
-async def tunnel(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, port: int) -> None:
-    """A CONNECT proxy for one connection: leads everything to a port of this machine."""
-    await reader.readuntil(b"\r\n\r\n")
+async def tunnel(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, port: int, asked: list[bytes]) -> None:
+    """A CONNECT proxy for one connection: notes what it is asked, leads the rest to a port of this machine."""
+    asked.append(await reader.readuntil(b"\r\n\r\n"))
     writer.write(b"HTTP/1.1 200 Tunnel\r\nX-Proxy: secret\r\n\r\n")
     far_reader, far_writer = await asyncio.open_connection("127.0.0.1", port)
 
@@ -666,16 +667,23 @@ async def tunnel(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, por
 def test_tls_goes_through_a_proxys_tunnel_and_its_answer_is_not_ours(
     authority: Authority, tls_site: Callable[[str], Site]
 ) -> None:
+    """Promise 8: what is for the proxy goes to the proxy alone, what is for the site not to the proxy."""
     site = tls_site("good")
     site.page("/x")
+    asked: list[bytes] = []
 
     async def main() -> None:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await tunnel(reader, writer, site.port)
+            await tunnel(reader, writer, site.port, asked)
 
         async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
             proxy = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-            spec = CrawlSpec(network=Network(ca=str(authority.certificate), proxy=proxy))
+            headers = ("Proxy-Authorization: Bearer proxys", "Authorization: Bearer sites", "Cookie: its=own")
+            spec = CrawlSpec(
+                seeds=("https://secure.test/x",),
+                identity=Identity(user_agent="mine/1.0", headers=headers),
+                network=Network(ca=str(authority.certificate), proxy=proxy),
+            )
             async with Fetcher(spec, AddressPolicy(spec.network)) as fetcher:
                 page = await Asker(fetcher).page("https://secure.test/x", ())
                 assert page.status == 200 and page.header("x-proxy") is None
@@ -683,6 +691,12 @@ def test_tls_goes_through_a_proxys_tunnel_and_its_answer_is_not_ours(
             await asyncio.sleep(0.05)
 
     asyncio.run(main())
+    assert b"User-Agent: mine/1.0\r\n" in asked[0] and b"curl" not in asked[0].lower()
+    assert b"Proxy-Authorization: Bearer proxys\r\n" in asked[0]
+    assert b"sites" not in asked[0] and b"its=own" not in asked[0]
+    request = site.requests[0]
+    assert (request.header("authorization"), request.header("cookie")) == ("Bearer sites", "its=own")
+    assert request.header("proxy-authorization") is None
 
 
 def test_a_proxy_that_is_not_there_is_its_own_cause() -> None:
@@ -692,6 +706,38 @@ def test_a_proxy_that_is_not_there_is_its_own_cause() -> None:
         assert (await ask.failure("http://nowhere.invalid/", ())).cause is Cause.PROXY_FAILED
 
     run(work, spec, ())
+
+
+# --- floods
+
+
+def test_what_stands_between_chunks_is_bounded() -> None:
+    """Promise 6: extensions of a chunk are neither headers nor body; libcurl reads them for as long as they come."""
+    poured_b = 0
+
+    async def pour(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal poured_b
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;")
+        with contextlib.suppress(ConnectionError):
+            while True:
+                writer.write(b"x" * 65_536)
+                await writer.drain()
+                poured_b += 65_536
+                await asyncio.sleep(0.001)
+        writer.close()
+
+    async def main() -> None:
+        async with await asyncio.start_server(pour, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            spec = CrawlSpec(limits=Limits(max_size_b=100_000, timeout_s=600.0))
+            async with Fetcher(spec, AddressPolicy(spec.network, ["127.0.0.1"])) as fetcher:
+                failure = await Asker(fetcher).failure(f"http://127.0.0.1:{port}/")
+                assert failure.cause is Cause.BAD_ANSWER and "far more" in failure.detail
+            await asyncio.sleep(0.05)
+
+    asyncio.run(main())
+    assert poured_b > 1 << 20
 
 
 # --- TLS

@@ -304,11 +304,13 @@ def test_names_of_files_are_safe_and_differ() -> None:
         "x" * 253,
         "x" * 252 + "y",
         "..",
+        "-rf.test",
+        "rf.test",
         "",
     ]
     names = [file_name(site) for site in sites]
     assert len({name.casefold() for name in names}) == len(sites)
-    assert all(name and len(name) < 240 and not set(name) & set('/\\:*?"<>|') and name[0] != "." for name in names)
+    assert all(name and len(name) < 240 and not set(name) & set('/\\:*?"<>|') and name[0] not in ".-" for name in names)
     assert names[:2] == ["example.org", "example.org_8080"]
 
 

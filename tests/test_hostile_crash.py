@@ -118,6 +118,27 @@ def test_grace_time_ends(site: Site, weft: Weft) -> None:
     assert stored(weft.folder / "out")[site.at("/")] == ("C", 200)
 
 
+def test_what_ends_within_the_grace_is_kept_at_once(site: Site, weft: Weft) -> None:
+    """Promise 1: a stopped crawl that waits for its last page, and is killed then, has the others."""
+    site.page("/", ["/late", "/hang"])
+    site.page("/late")
+    site.misbehave("/hang", "hang_before_answer")
+    site.let(2)
+    process = weft.start("crawl", site.url, "-o", "out", *QUICK, "--per-host", "2", "--timeout", "1h", "--grace", "1h")
+    wait_for(site, 4)
+    process.send_signal(signal.SIGINT)
+    wait_until_delivered(process)
+    site.let()
+    wait_until(lambda: stored(weft.folder / "out").get(site.at("/late")) == ("C", 200), "the late page in the database")
+    assert process.poll() is None  # it waits for the other one
+    process.kill()
+    finish(process)
+    site.page("/hang")
+    assert weft("resume", "out", "--quiet").code == 0
+    assert_whole(weft, site, {"/", "/late", "/hang"})
+    assert site.asked("/late") == 1
+
+
 @pytest.mark.parametrize("way", ["file", "command"])
 def test_stop_file_and_command(site: Site, weft: Weft, way: str) -> None:
     """Issue 3, 2: a file STOP in the folder and `weft stop` do the same as Ctrl-C once."""

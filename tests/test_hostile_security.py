@@ -302,6 +302,15 @@ def _shown(weft: Weft, *words: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", weft.on_a_terminal(*words)[1])
 
 
+def test_text_through_a_pipe_steers_no_terminal(site: Site, weft: Weft) -> None:
+    """Promise 9: `weft show --text | head` ends at a terminal too; marks of direction are part of a text."""
+    site.page("/", body="<p>\x1b]0;owned\x07\x1b[2J\x9b5n red\u200f\u05d0\x7f</p>\n<pre>a\tb\nc</pre>")
+    assert weft("crawl", site.url, "-o", "out", *FAST, "--quiet").code == 0
+    text = weft("show", "out", site.url, "--text").stdout
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", text), text
+    assert "red\u200f\u05d0" in text and "\\u001b" in text
+
+
 def test_exports_are_safe(site: Site, weft: Weft) -> None:
     """Promise 9: no cell of a CSV begins a formula; JSON lines are lines; what was there can still be told."""
     _evil_site(site)
@@ -366,6 +375,50 @@ def test_nothing_is_written_through_links(site: Site, weft: Weft, kind: str) -> 
                 place.write_bytes(before)
     assert weft("resume", "out", "--quiet", "--max-pages", "none").code == 0
     assert site.asked("/a") == site.asked("/b") == 1
+
+
+@pytest.mark.parametrize("option", ["common-log", "error-log"])
+def test_no_log_is_written_on_a_file_that_is_none(site: Site, weft: Weft, option: str) -> None:
+    """Promise 9: neither a slip nor the specification in somebody else's folder adds the web's URLs to a file."""
+    site.page("/", ["/$(touch owned)"])
+    precious = weft.folder / "precious.sh"
+    precious.write_text("echo precious\n")
+    run = weft("crawl", site.url, "-o", "out", *FAST, f"--{option}", "precious.sh")
+    assert run.code == 2 and "precious.sh is there, and is no log of weft's" in run.stderr
+    assert not site.requests and not (weft.folder / "out").exists()
+    for _ in range(2):  # a log of its own is gone on with
+        assert weft("crawl", site.url, "-o", "out", *FAST, "--quiet", "--fresh", f"--{option}", "log.csv").code == 0
+    specification = weft.folder / "out" / "crawl.toml"
+    specification.write_text(specification.read_text().replace("/log.csv", "/precious.sh"))
+    run = weft("resume", "out")
+    assert run.code == 2 and "is no log of weft's" in run.stderr
+    assert precious.read_text() == "echo precious\n"
+
+
+@pytest.mark.parametrize("precious", [None, b""])
+def test_no_database_is_made_through_a_link(site: Site, weft: Weft, precious: bytes | None) -> None:
+    """Promise 9: a folder that is ready for a crawl makes no file elsewhere, and fills none."""
+    site.page("/")
+    place = weft.folder / "elsewhere"
+    if precious is not None:
+        place.write_bytes(precious)
+    (weft.folder / "out").mkdir()
+    (weft.folder / "out" / "crawl.db").symlink_to(place)
+    run = weft("crawl", site.url, "-o", "out", *FAST)
+    assert run.code == 2 and "weft would write through it" in run.stderr
+    assert not site.requests
+    assert (place.read_bytes() if place.exists() else None) == precious
+
+
+def test_a_database_may_lie_elsewhere(site: Site, weft: Weft) -> None:
+    """A crawl whose database was moved to another disk, with a link in its place, goes on."""
+    site.page("/", ["/a"])
+    site.page("/a")
+    assert weft("crawl", site.url, "-o", "out", *FAST, "--quiet", "--max-pages", "1").code == 0
+    database = (weft.folder / "out" / "crawl.db").rename(weft.folder / "moved.db")
+    (weft.folder / "out" / "crawl.db").symlink_to(database)
+    assert weft("resume", "out", "--quiet", "--max-pages", "none").code == 0
+    assert site.asked("/a") == 1
 
 
 def test_no_port_is_opened(site: Site, weft: Weft) -> None:

@@ -31,7 +31,10 @@ HEAVY = (
     "argparse",
 )
 
-LOOP_MAY_KNOW = {"weft.frontier.settling": {"Settled"}, "weft.fetch.site": {"AskAgain", "Learnt"}}
+LOOP_MAY_KNOW = {
+    ("weft.loop", "weft.frontier.settling"): {"Settled"},
+    ("weft.errands", "weft.fetch.site"): {"AskAgain", "Learnt"},
+}
 """The value types that the loop builds or takes apart; it knows nothing else of the stations."""
 
 PURE_LEAVES = tuple(
@@ -127,8 +130,8 @@ def test_what_is_shared_stands_on_nothing_else() -> None:
 
 def test_the_loop_imports_no_implementation() -> None:
     wrong = []
-    for one in (*ours("weft.loop"), *ours("weft.conclude")):
-        known = LOOP_MAY_KNOW.get(one.target, set()) if one.module == "weft.loop" else set()
+    for one in (*ours("weft.loop"), *ours("weft.errands"), *ours("weft.conclude")):
+        known = LOOP_MAY_KNOW.get((one.module, one.target), set())
         if any(below(one.target, f"weft.{name}") for name in IMPLEMENTATIONS) and not (
             one.names and one.names <= known
         ):

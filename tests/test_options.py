@@ -231,6 +231,7 @@ def test_command_line_reaches_the_specification() -> None:
         ("--ca /nonexistent/ca.pem", "no such file"),
         ("--cert .", "a folder"),
         ("--cookies /nonexistent", "no such file"),
+        ("--cookies /dev/null", "no plain file"),
         ("--auth nobody", "USER:PASSWORD@HOST"),
         ("--proxy ftp://x", "not a URL such as"),
         ("--proxy @/nonexistent", "cannot read"),

@@ -200,6 +200,20 @@ def test_base(markup: str, base: str | None, target: str) -> None:
     assert found.canonical == (target if "canonical" in markup else None)
 
 
+def test_fragments_are_written_as_in_urls() -> None:
+    """Those that a browser would encode, of whatever reference, beside plain ones."""
+    markup = (
+        b'<a href="#a b">1</a><a href="x#&quot;y&quot; ">2</a><a href="x#plain">3</a><img src="i#c d"><a href="#">4</a>'
+    )
+    assert [(link.target, link.fragment) for link in parse_page(markup, URL, "text/html").links] == [
+        (URL, "a%20b"),
+        ("http://h.test/dir/x", "%22y%22"),
+        ("http://h.test/dir/x", "plain"),
+        ("http://h.test/dir/i", "c%20d"),
+        (URL, ""),
+    ]
+
+
 def test_a_fragment_with_a_base_belongs_to_the_base() -> None:
     assert page("<base href=/b/><a href='#f'>y</a>").links[0][::4] == ("http://h.test/b/", "f")
 

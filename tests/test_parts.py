@@ -196,6 +196,10 @@ def test_nothing_is_run_that_lies_in_a_crawls_folder(weft: Weft, place: Path) ->
         for words in (("resume", "out"), ("add", "out", "http://one.test/more")):
             run = weft(*words, cwd=place)
             assert run.code == 2 and "lies in the crawl's own folder" in run.stderr, run.stderr
+    (place / "beside.py").write_text((place / "out" / "my_parts.py").read_text())
+    specification.write_text(text.replace("part = []", 'part = ["unloader=../beside.py:Unloader"]'))
+    run = weft("resume", "out", cwd=place)
+    assert run.code == 2 and "does not name its file in full" in run.stderr, run.stderr
     package = place / "out" / "packed"
     package.mkdir()
     (place / "out" / "my_parts.py").rename(package / "parts.py")

@@ -96,10 +96,37 @@ def test_private_seeds_open_exactly_their_addresses() -> None:
     assert policy.refusal("127.0.0.1", "127.0.0.1") is None
     assert policy.refusal("anything.test", "::1") is None
     assert policy.refusal("127.0.0.2", "127.0.0.2") is not None
-    assert policy.learn_seed("intranet.test", ["10.0.0.5", "1.1.1.1"])
+    assert policy.learn_seed("intranet.test", ["10.0.0.5", "fd00::5"])
     assert policy.refusal("wiki.test", "10.0.0.5") is None
     assert not policy.learn_seed("intranet.test", ["10.0.0.6"])  # only the first answer counts: no rebinding
     assert policy.refusal("intranet.test", "10.0.0.6") is not None
+
+
+def test_a_seed_that_is_on_the_web_opens_no_private_address() -> None:
+    """Promise 7: one private address among public ones is what a name of somebody else's would say."""
+    policy = AddressPolicy(Network(), ["seed.test"])
+    assert not policy.learn_seed("seed.test", ["1.1.1.1", "127.0.0.1"])
+    assert policy.refusal("seed.test", "127.0.0.1") is not None
+    assert policy.refusal("seed.test", "1.1.1.1") is None
+    assert not policy.learn_seed("seed.test", ["127.0.0.1"])  # nor later
+    assert policy.refusal("seed.test", "127.0.0.1") is not None
+
+
+def test_a_seed_that_comes_later_opens_its_addresses_once() -> None:
+    """Promise 7: `weft add` to a crawl that runs; a seed named again is not asked anew what it may open."""
+    policy = AddressPolicy(Network(), ["seed.test"])
+    assert not policy.learn_seed("seed.test", ["1.1.1.1"])
+    policy.add_seed("127.0.0.2")
+    policy.add_seed("Later.test.")
+    policy.add_seed("seed.test")
+    assert policy.refusal("127.0.0.2", "127.0.0.2") is None
+    assert policy.learn_seed("later.test", ["10.0.0.5"])
+    assert policy.refusal("later.test", "10.0.0.5") is None
+    assert not policy.learn_seed("seed.test", ["10.0.0.6"])
+    assert policy.refusal("seed.test", "10.0.0.6") is not None
+    bound = AddressPolicy(Network(allow_net=("10.0.0.0/8",)))
+    bound.add_seed("127.0.0.2")
+    assert bound.refusal("127.0.0.2", "127.0.0.2") is not None
 
 
 def test_a_name_never_opens_the_metadata_service() -> None:
@@ -275,6 +302,22 @@ def test_one_family_is_enough(names: NameServer) -> None:
     async def work(resolver: Resolver) -> None:
         assert await resolver.resolve("four.test") == ("1.1.1.1",)
         assert await resolver.resolve("six.test") == ("2606:2800:220:1::1",)
+
+    run(work, at(names))
+
+
+def test_a_reply_that_cannot_be_read_harms_no_other_name(names: NameServer) -> None:
+    """Issue 3, 10: names that are under way when somebody's garbage comes are found all the same."""
+    good = [f"good{number}.test" for number in range(40)]
+    for host in good:
+        names.add(host, "1.1.1.1")
+        names.wait(host, 0.1)
+    names.fail("bad.test", "garbage")
+
+    async def work(resolver: Resolver) -> None:
+        *found, bad = await asyncio.gather(*map(resolver.resolve, (*good, "bad.test")))
+        assert found == [("1.1.1.1",)] * len(good)
+        assert cause(bad) is Cause.DNS_FAILED
 
     run(work, at(names))
 

@@ -20,6 +20,7 @@ from weft.url import (
     Normalizer,
     Resolver,
     domain_of,
+    encode_fragments,
     encode_query,
     host_of,
     is_public_suffix,
@@ -245,6 +246,15 @@ def test_what_comes_back_is_a_serialised_url(base: str, ref: str) -> None:
             assert parse(url) == url.partition("#")[0]
             assert path_of(url).startswith("/")
             assert domain_of(host_of(url))
+
+
+@given(st.lists(st.text(st.sampled_from('ab%# "<>`\t\n\x1f\x7fé\u2003\U0001f600\ud800'), max_size=6), max_size=4))
+def test_fragments_of_a_page_are_written_as_one_by_one(fragments: list[str]) -> None:
+    """Encoding all at once gives what resolving each reference gives."""
+    resolver = Resolver("http://h.test/dir/page")
+    expected = [resolver.resolve(f"other#{fragment}") for fragment in fragments]
+    encode_fragments(fragments)
+    assert [("http://h.test/dir/other", fragment) for fragment in fragments] == expected
 
 
 @given(st.lists(st.tuples(BASES, st.sampled_from(["utf-8", "windows-1251"]), REFERENCES), max_size=12))

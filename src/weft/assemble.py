@@ -150,6 +150,7 @@ class Parts:
             with self.database.transaction():
                 for url, _ in seeds:
                     self.judge.add_seed(url)
+                self.resolver.add_seeds({host_of(url) for url, _ in seeds})  # a fallback is on the same host
                 self.frontier.discovery.let_in()
                 new = sum(self.frontier.discovery.seed(url, "weft add", fallback) for url, fallback in seeds)
                 self.frontier.flush()

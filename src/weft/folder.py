@@ -107,7 +107,8 @@ class Folder:
         A folder may come from somebody else: a link in it could lead to any file of the user's.
         """
         logs = (self.logs / name for name in ("common.csv", "error.csv", "weft.log"))
-        for path in (self._lock, self.parsing, self.new_cdxj, *logs):
+        new = () if self.db.exists() and self.db.stat().st_size else (self.db,)  # a database may lie elsewhere
+        for path in (self._lock, self.parsing, self.new_cdxj, *logs, *new):
             try:
                 kind = path.lstat().st_mode
             except OSError:

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from weft.conclude import Concluded, back_off
+from weft.errands import Errands
 from weft.errors import POLICIES, STALLS_MAX, BugError, Cause
-from weft.fetch.site import AskAgain, Learnt
 from weft.frontier.settling import Settled
 from weft.human import command
-from weft.records import PAGE, Failure, Fetched, Lease, Purpose
-from weft.url import host_of, origin_of, site_of
+from weft.records import PAGE, Failure, Lease, Purpose
+from weft.url import host_of, origin_of
 
 if TYPE_CHECKING:
     from weft.assemble import Parts
@@ -71,7 +72,7 @@ class Crawl:
         self._batch_feeds = False  # it has work for a site that has nothing else to do
         self.visits = 0
         self._looked_again = -1
-        self._sitemap_entries: list[tuple[Concluded, list[tuple[str, str]]]] = []
+        self._errands = Errands(parts)
         self._bugs: list[tuple[int, str, str]] = []
         self._wake = asyncio.Event()
         self._stop: StopReason | None = None
@@ -276,18 +277,20 @@ class Crawl:
         deadline = self.parts.clock.seconds() + self._limits.grace_s
         crew = self.parts.crew
         crew.recall()
+        if crew.running:
+            self.tick()  # the grace may be long: what came before it is kept, and the screen says what is waited for
         while (crew.running or crew.has_finished) and not self._ending:
             self._turn()
+            if self.parts.clock.seconds() - self._last_tick >= TICK_S:
+                self.tick()
             left_s = deadline - self.parts.clock.seconds()
             if left_s <= 0:
                 break
             if crew.running and not crew.has_finished:
                 self._wake.clear()
-                try:
-                    async with asyncio.timeout(left_s):
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(min(left_s, TICK_S)):
                         await self._wake.wait()
-                except TimeoutError:
-                    break
         returned = await crew.cancel_all()
         while (done := crew.next()) is not None:
             self._absorb(done)
@@ -320,9 +323,10 @@ class Crawl:
         if lease.purpose is PAGE:
             self._page(done, site)
         elif lease.purpose is Purpose.ROBOTS:
-            self._robots(done)
+            self._errands.robots(done)
         else:
-            self._sitemap(done)
+            self._give_up(done)
+            self._errands.sitemap(done)
         self._batch.append(done)
 
     def _slow_down(self, done: Concluded, site: Site) -> None:
@@ -375,75 +379,13 @@ class Crawl:
         ):
             done.again_at = target
 
-    def _robots(self, done: Concluded) -> None:
-        parts, lease = self.parts, done.lease
-        site_id = parts.rules.waiting_site(lease.origin)
-        answer = _answer_of(done)
-        match parts.rules.answered(lease, answer, self._errand_site):
-            case AskAgain(lease=again, rest_s=rest_s):
-                site = parts.frontier.site(again.site)
-                parts.frontier.schedule.rest(site, rest_s, parts.clock.seconds())
-                parts.frontier.errand(site.name, again, first=True)
-            case Learnt() as learnt:
-                parts.frontier.set_delay(site_id, learnt.delay_s)
-                if learnt.cause is None:
-                    self._find_sitemaps(learnt, site_id)
-                parts.frontier.release(site_id)
-
-    def _errand_site(self, url: str) -> int | None:
-        """The site of an errand's next step; None where nobody may ask there."""
-        return self.parts.frontier.discovery.site_id(site_of(url)) if self.parts.judge.is_askable(url) else None
-
-    def _find_sitemaps(self, learnt: Learnt, site_id: int) -> None:
-        if self.parts.spec.scope.sitemaps == "no":
-            return
-        for url in learnt.sitemaps or (f"{learnt.origin}/sitemap.xml",):
-            self._queue_sitemap(url, site_id, None)
-
-    def _queue_sitemap(self, url: str, asking_site: int, parent: int | None) -> None:
-        """A sitemap is read where it belongs to the crawl: on the site that names it, or inside the scope."""
-        parts = self.parts
-        site_id = self._errand_site(url)
-        if site_id is None or (site_id != asking_site and not parts.judge.covers(url)):
-            return
-        lease = parts.sitemaps.add(url, site_id, parent)
-        if lease is not None:
-            parts.ask_sitemap(lease)
-
-    def _sitemap(self, done: Concluded) -> None:
-        parts, lease, answer = self.parts, done.lease, _answer_of(done)
-        self._give_up(done)
-        if isinstance(answer, Failure) or done.retry_s is not None:
-            if done.condemns is not None:
-                parts.frontier.site(lease.site).reads_later = True
-            if done.retry_s is not None:
-                parts.frontier.try_later(parts.sitemaps.again(lease), done.retry_s)
-            else:
-                parts.sitemaps.end(lease, done.visit.cause, 0)
-            return
-        if done.visit.redirect_to is not None:
-            parts.sitemaps.end(lease, None, 0)
-            self._queue_sitemap(done.visit.redirect_to, lease.site, lease.page)
-            return
-        entries: list[tuple[str, str]] = []
-        if 200 <= answer.status < 300:
-            found = parts.parse_sitemap(answer.body, lease.url, answer.header("content-type"))
-            entries = [(entry.url, entry.lastmod or "") for entry in found.entries]
-            for child in found.children:
-                self._queue_sitemap(child.url, lease.site, lease.page)
-            done.visit.type = "application/xml" if found.kind in ("urlset", "index") else done.visit.type
-            done.visit.detail = found.problem or None
-        parts.sitemaps.end(lease, None, len(entries))
-        if entries:
-            self._sitemap_entries.append((done, entries))
-
     # ---- the tick --------------------------------------------------------------------------------------------
 
     def tick(self) -> None:
         """WARC bytes out, then one transaction. After it a kill loses nothing of this batch."""
         parts, frontier, store = self.parts, self.parts.frontier, self.parts.store
         batch, self._batch = self._batch, []
-        entries, self._sitemap_entries = self._sitemap_entries, []
+        entries = self._errands.take_entries()
         positions = parts.crew.flush()
         with parts.database.transaction():
             keeps_cookies = parts.jar is not None
@@ -542,10 +484,3 @@ def _settled(done: Concluded, keeps_cookies: bool) -> Settled:
 
 def _never() -> bool:
     return False
-
-
-def _answer_of(done: Concluded) -> Fetched | Failure:
-    """The answer of an errand, which is read here."""
-    assert done.answer is not None
-    done_answer, done.answer = done.answer, None  # its body need not wait for the tick
-    return done_answer

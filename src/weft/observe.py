@@ -192,8 +192,8 @@ class Progress:
         return max(0.0, min(times)) if times else None
 
     def eta_words(self, crawl: Crawl) -> str:
-        """When a limit will end the run, for people; empty where none will."""
-        eta_s = self.eta_s(crawl)
+        """When a limit will end the run, for people; empty where none will, or where one has."""
+        eta_s = None if crawl.stopping else self.eta_s(crawl)
         return "" if eta_s is None else f"ends in about {human_seconds(eta_s)}"
 
 
@@ -243,7 +243,7 @@ class LiveScreen:
             causes = self._progress.causes.most_common(5)
             lines.append(Text("  ".join(f"{cause} {number}" for cause, number in causes), style="yellow"))
         lines += [Text(shown(page), style="dim", no_wrap=True, overflow="ellipsis") for page in self._progress.recent]
-        if crawl.stopping:
+        if crawl.stopping and crawl.parts.crew.running:
             words = "stopping: waiting for the pages under way (Ctrl-C again ends at once)"
             lines.append(Text(words, style="bold yellow"))
         return Group(*lines)
@@ -266,7 +266,7 @@ def summary_line(crawl: Crawl, progress: Progress) -> str:
     counts, totals = crawl.parts.frontier.counts, crawl.parts.store.totals
     causes = "".join(f", {cause} {number}" for cause, number in progress.causes.most_common(3))
     eta = progress.eta_words(crawl)
-    left = f", {eta}" if eta else ""
+    left = f", {eta}" if eta else ", stopping" if crawl.stopping else ""
     return (
         f"{human_seconds(crawl.elapsed_s)}: {counted(totals['pages'], 'page')}, {progress.pages_per_s():,.1f}/s,"
         f" {counts['waiting']:,} waiting, {counted(counts['hosts'], 'host')},"

@@ -18,6 +18,7 @@ Other characters that are not seen are left alone: Persian and many signs are no
 _IN_A_LINE = regex(f"[{_UNSAFE}]")
 _IN_JSON = regex(f"[{_STEERING}]")  # JSON itself escapes the other control characters
 _IN_A_TEXT = regex(f"(?![\t\n])[{_UNSAFE}]")
+_CONTROLS = regex("(?![\t\n])[\\x00-\\x1f\\x7f-\\x9f]")
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the wide forms count in some languages
 
 
@@ -36,6 +37,14 @@ def shown(text: str) -> str:
 def shown_text(text: str) -> str:
     """Text of many lines for a terminal; ends of lines and tabs stay."""
     return _IN_A_TEXT.sub(_escape, text.replace("\r\n", "\n"))
+
+
+def plain_text(text: str) -> str:
+    """Text of many lines for a pipe, which may end at a terminal all the same: nothing that steers one.
+
+    Marks of direction stay: some languages are written with them.
+    """
+    return _CONTROLS.sub(_escape, text.replace("\r\n", "\n"))
 
 
 def cell(value: object) -> object:

@@ -10,12 +10,12 @@ import sqlite3
 from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import repeat
-from typing import NamedTuple
 
 import msgspec
 
-from weft.errors import LINK_REASONS, Reason
-from weft.frontier.links import KnownLinks, PackedLink, packed_links
+from weft.errors import Reason
+from weft.frontier.links import KnownLinks, PackedLink, external_links, packed_links
+from weft.frontier.pages import OPEN_REASONS, Found, Hand, PageRow, Way, flags_of
 from weft.frontier.polite import Schedule, Waiting
 from weft.frontier.seen import (
     ADMITTED,
@@ -28,69 +28,14 @@ from weft.frontier.seen import (
     reach,
     url_id_of,
 )
+from weft.frontier.site_names import SiteNames
 from weft.ports import Clock, Judge, Parent
 from weft.records import Link, LinkKind, Links
 from weft.spec import CrawlSpec
 from weft.url import Normalizer, site_of
 
-LIMIT_REASONS = (Reason.SITE_PAGES.value, Reason.SITE_TIME.value)
-_OPEN_REASONS = frozenset((*(reason.value for reason in LINK_REASONS), *LIMIT_REASONS))  # another link may mend
 _A = LinkKind.A.value
 _REDIRECT = LinkKind.REDIRECT.value
-_SITES_IN_RAM = 200_000
-
-
-class Way(NamedTuple):
-    """How a URL was reached: by which page and visit (None: a seed), how far from the start, by how many redirects."""
-
-    parent: Parent | None
-    visit: int | None
-    depth: int
-    hops: int
-    nofollow: bool = False  # the page's word for all its links
-    duplicate: bool = False  # the page is a duplicate, and their links are not followed
-
-
-class Found(NamedTuple):
-    """What the links of one page led to."""
-
-    external: int  # links to other sites
-    new: list[str]  # pages of the site that these links admitted
-    known: Sequence[str]  # pages of the site that were known before
-
-
-class Hand:
-    """A page taken and not yet settled: what may still change while it is under way."""
-
-    __slots__ = ("attempts", "chain", "depth", "hops", "ip", "offered", "page", "site", "stored", "url")
-
-    def __init__(self, entry: Waiting, site: int, ip: str) -> None:
-        self.page = entry.page
-        self.url = entry.url
-        self.depth = entry.depth
-        self.hops = entry.hops
-        self.chain = entry.chain
-        self.attempts = entry.attempts + 1
-        self.site = site
-        self.ip = ip
-        self.offered = False  # its links were offered in this tick
-        self.stored = False  # R is in the database
-
-
-class PageRow(msgspec.Struct):
-    """A row of ``page`` as the frontier needs it, not yet written or just read."""
-
-    id: int
-    site: int
-    state: str | None
-    reason: str | None
-    depth: int
-    hops: int
-    chain: int
-    priority: int
-    found_in: int | None
-    key: str | None
-    visit: int | None = None
 
 
 class Discovery:
@@ -116,42 +61,16 @@ class Discovery:
         self._heeds_nofollow = not spec.scope.follow_nofollow
         self._longest_b = spec.limits.max_url_b
         self.seen = Seen(connection, hash_seed, cache_entries, run_entries)
+        self.site_names = SiteNames(connection, counts)
         self.hands: dict[int, Hand] = {}  # the pages taken and not settled
         self.admitted: list[int] = []
         self.moved: list[int] = []
         self.new_pages: dict[int, PageRow] = {}
         self._new_urls: dict[int, tuple[int, str, int | None]] = {}
-        self._new_sites: dict[int, str] = {}
-        self._site_ids: dict[str, int] = {}
         self._lowered: deque[int] = deque()
-        self._next_url = self._scalar("SELECT coalesce(max(id), 0) FROM url") + 1
-        self._next_site = self._scalar("SELECT coalesce(max(id), 0) FROM site") + 1
-
-    def _scalar(self, query: str) -> int:
-        return int(self._db.execute(query).fetchone()[0])
+        self._next_url = int(connection.execute("SELECT coalesce(max(id), 0) FROM url").fetchone()[0]) + 1
 
     # ---- names -----------------------------------------------------------------------------------------------
-
-    def site_id(self, name: str) -> int:
-        """The id of a site by name; it is made if it is new."""
-        site_id = self._site_ids.get(name)
-        if site_id is None:
-            row = self._db.execute("SELECT id FROM site WHERE name = ?", (name,)).fetchone()
-            if row is None:
-                site_id = self._next_site
-                self._next_site += 1
-                self._new_sites[site_id] = name
-                self._counts["hosts"] += 1
-            else:
-                site_id = int(row[0])
-            if len(self._site_ids) > _SITES_IN_RAM:
-                self._site_ids = {new: number for number, new in self._new_sites.items()}
-            self._site_ids[name] = site_id
-        return site_id
-
-    def name_of_new_site(self, site_id: int) -> str | None:
-        """The name of a site that is not in the database yet."""
-        return self._new_sites.get(site_id)
 
     def name(self, url: str) -> int:
         """The id of a URL's text that need not be a page of the crawl (robots.txt, sitemaps)."""
@@ -199,7 +118,7 @@ class Discovery:
         return row
 
     def _info(self, url_id: int, row: PageRow) -> int:
-        return pack(url_id, row.depth, _flags(row.state, row.reason, row.hops))
+        return pack(url_id, row.depth, flags_of(row.state, row.reason, row.hops))
 
     def prefetch(self, targets: Iterable[str]) -> None:
         """Looks all targets of a tick up at once; after it ``offer`` needs no look-up of its own."""
@@ -212,7 +131,7 @@ class Discovery:
                 info = pack(url_id, DEPTH_MAX, 0 if text.startswith("http") else FINAL)
             else:
                 assert isinstance(depth, int) and isinstance(hops, int)
-                info = pack(url_id, depth, _flags(state, reason, hops))
+                info = pack(url_id, depth, flags_of(state, reason, hops))
             self.seen.recent.put(text, info)
 
     # ---- offers ----------------------------------------------------------------------------------------------
@@ -253,7 +172,7 @@ class Discovery:
         if max(infos) > bound or _REDIRECT in links.kinds.values():
             new = self._take_in(hand, visit, links, nofollow, duplicate, infos, offered, prefix)
         known = KnownLinks(targets, infos, offered, prefix, first_new)
-        return packed_links(links, infos, offered), Found(_external(targets, prefix), new, known)
+        return packed_links(links, infos, offered), Found(external_links(targets, prefix), new, known)
 
     def _offered(self, links: Links, nofollow: bool, duplicate: bool) -> list[int]:
         """For each link 1 where it may bring its target in: by its kind, by nofollow, and by what its page is."""
@@ -356,7 +275,7 @@ class Discovery:
         """Makes the page of a key that is new, by the judge's word; what is known of it now."""
         text, judge, counts = link.target, self._judge, self._counts
         parent, visit, depth, hops = way[:4]
-        site_id = self.site_id(site_of(text))
+        site_id = self.site_names.id_of(site_of(text))
         reason = self._link_reason(link, way) or judge.judge_url(text, site_id, parent).reason
         self.new_pages[url_id] = PageRow(
             url_id, site_id, None if reason else "W", reason.value if reason else None, depth, hops,
@@ -370,7 +289,7 @@ class Discovery:
             flags = ADMITTED
         else:
             counts["refused"] += 1
-            flags = 0 if reason.value in _OPEN_REASONS else FINAL
+            flags = 0 if reason.value in OPEN_REASONS else FINAL
         return pack(url_id, depth, flags | HOPPED if hops else flags)
 
     def _link_reason(self, link: Link, way: Way) -> Reason | None:
@@ -389,7 +308,7 @@ class Discovery:
         """A link to a page that is known and perhaps not admitted, or farther away than this link makes it."""
         page = self._page_of(url_id) or self._become_page(url_id, link, way)
         row = self.row(page)
-        if _flags(row.state, row.reason, row.hops) & FINAL:
+        if flags_of(row.state, row.reason, row.hops) & FINAL:
             pass
         elif row.state is None:
             if self._link_reason(link, way) is None:
@@ -497,7 +416,7 @@ class Discovery:
 
     def flush(self) -> None:
         """Writes all that is new, inside the caller's transaction."""
-        self._db.executemany("INSERT INTO site(id, name) VALUES(?, ?)", self._new_sites.items())
+        self.site_names.flush()
         self._db.executemany("INSERT INTO url VALUES(?, ?, ?)", self._new_urls.values())
         self._db.executemany(
             "INSERT INTO page(id, site, state, reason, depth, hops, chain, priority, found_in, key, visit)"
@@ -509,7 +428,7 @@ class Discovery:
     def shed(self) -> None:
         """Gives back the memory of what can be read again."""
         self.seen.recent.shed()
-        self._site_ids = {new: number for number, new in self._new_sites.items()}
+        self.site_names.shed()
 
     def close(self) -> None:
         """At the end of a run, inside the caller's transaction."""
@@ -523,7 +442,8 @@ class Discovery:
         """After the commit: nothing is new any more."""
         self.seen.age()
         self.admitted, self.moved, self.new_pages = [], [], {}
-        self._new_urls, self._new_sites = {}, {}
+        self._new_urls = {}
+        self.site_names.committed()
 
 
 _OUTSIDE = (
@@ -531,24 +451,3 @@ _OUTSIDE = (
     " WHERE p.id > ? AND p.state IS NULL AND p.reason = ? ORDER BY p.id LIMIT 1000"
 )
 _ROW = "SELECT id, site, state, reason, depth, hops, chain, priority, found_in, key, visit FROM page WHERE id = ?"
-
-
-def _flags(state: object, reason: object, hops: int) -> int:
-    flags = HOPPED if hops else 0
-    if state is not None:
-        return flags | ADMITTED
-    return flags if reason in _OPEN_REASONS else flags | FINAL
-
-
-def _external(targets: Sequence[str], prefix: str) -> int:
-    """How many URLs lead to another site than the one whose URLs begin like this.
-
-    Its http and its https are one site, and so is it with other credentials: only those need a closer look.
-    """
-    other = f"http{prefix[5:]}" if prefix.startswith("https") else f"https{prefix[4:]}"
-    own = (prefix, other)
-    outside = [target for target in targets if not target.startswith(own) and target.startswith("http")]
-    if "@" in prefix or any("@" in target for target in outside):
-        site = site_of(prefix)
-        return sum(site_of(target) != site for target in outside)
-    return len(outside)

@@ -7,6 +7,7 @@ from typing import overload
 
 from weft.frontier.seen import ADMITTED, ID
 from weft.records import Links
+from weft.url import site_of
 
 PackedLink = tuple[int | str, ...]
 """Id of the target, number of the kind, 1 if it may be followed, anchor, and, if any link of the page has one, rel and
@@ -19,6 +20,20 @@ def packed_links(links: Links, infos: Sequence[int], offered: Sequence[int]) -> 
     if links.rels or any(links.fragments):
         columns += links.rel_column(), links.fragments
     return list(zip(*columns, strict=True))
+
+
+def external_links(targets: Sequence[str], prefix: str) -> int:
+    """How many URLs lead to another site than the one whose URLs begin like this.
+
+    Its http and its https are one site, and so is it with other credentials: only those need a closer look.
+    """
+    other = f"http{prefix[5:]}" if prefix.startswith("https") else f"https{prefix[4:]}"
+    own = (prefix, other)
+    outside = [target for target in targets if not target.startswith(own) and target.startswith("http")]
+    if "@" in prefix or any("@" in target for target in outside):
+        site = site_of(prefix)
+        return sum(site_of(target) != site for target in outside)
+    return len(outside)
 
 
 class KnownLinks(Sequence[str]):

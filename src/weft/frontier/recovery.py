@@ -10,7 +10,7 @@ import sqlite3
 import msgspec
 
 from weft.errors import POLICIES, Reason
-from weft.frontier.discovery import LIMIT_REASONS
+from weft.frontier.pages import LIMIT_REASONS
 from weft.frontier.seen import DEPTH_MAX
 from weft.spec import Paces
 

@@ -13,8 +13,9 @@ from collections.abc import Iterable
 import msgspec
 
 from weft.errors import POLICIES, Cause
-from weft.frontier.discovery import Discovery, Hand
+from weft.frontier.discovery import Discovery
 from weft.frontier.heads import Heads
+from weft.frontier.pages import Hand
 from weft.frontier.polite import Schedule, Site, Waiting
 from weft.frontier.seen import url_id_of
 from weft.frontier.sites import Sites

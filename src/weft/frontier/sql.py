@@ -54,7 +54,7 @@ class SqlFrontier:
         )  # fmt: skip
         self.hands = discovery.hands
         self._sites = sites = Sites(
-            connection, schedule, clock, spec, paces, discovery.name_of_new_site, in_ram=sites_in_ram
+            connection, schedule, clock, spec, paces, discovery.site_names.of_new, in_ram=sites_in_ram
         )
         self._budgets = budgets = Budgets(connection, spec.limits, clock, self.counts)
         self._heads = heads = Heads(
@@ -112,7 +112,7 @@ class SqlFrontier:
 
     def errand(self, site_name: str, lease: Lease, *, first: bool = False) -> None:
         """A request the crawl needs for itself, in the site's own queue and on the site's own clock."""
-        site = self._sites.get(self.discovery.site_id(site_name))
+        site = self._sites.get(self.discovery.site_names.id_of(site_name))
         site.errands.appendleft(lease) if first else site.errands.append(lease)
         self.schedule.place(site, self._clock.seconds())
 

@@ -15,7 +15,7 @@ from weft.options.reference import readable
 from weft.options.sites import settings_of
 from weft.options.table import BY_NAME, OPTIONS, PRESETS
 from weft.options.toml import Given, SpecFile, read_toml, withheld_secrets, write_toml, written_value
-from weft.options.values import Context, Value
+from weft.options.values import Context, Value, lines_of
 from weft.spec import CrawlSpec, Politeness
 
 SPEC_FILE = "crawl.toml"  # as in weft.folder, which help need not load
@@ -113,6 +113,13 @@ def _read_kept(path: Path) -> SpecFile:
         raise SpecError(
             f"{path} is empty: remove it, and go on with `weft crawl` and the options that it was begun with"
         )
+    if (part := file.given.get("part")) is not None:
+        for text in lines_of(part.raw) or ():
+            if text.partition("=")[2].startswith("../"):
+                raise SpecError(
+                    f"{part.where}: {text!r} does not name its file in full, as weft does: what lies beside the folder"
+                    " of a crawl may come from somebody else, as the folder may"
+                )
     return file
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from weft.lazy import regex
 
 _HEADER_NAME = regex(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)
+_LOG_BEGINS = b"time,purpose,url,"
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
@@ -201,6 +202,19 @@ def certificate_with_key(path: Path) -> None:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(path, password=locked)
     except ssl.SSLError:
         raise ValueError(f"there is no certificate with its key in {path}: both have to be PEM, in one file") from None
+
+
+def log_to_go_on_with(path: Path) -> None:
+    """Raises ValueError where there is a file that is no log of weft's: nothing of somebody else's is written on."""
+    if not path.is_file():  # a pipe would keep us waiting
+        return
+    try:
+        with path.open("rb") as stream:
+            first = stream.read(len(_LOG_BEGINS))
+    except OSError:  # whoever writes it says what is wrong
+        return
+    if first and first != _LOG_BEGINS:
+        raise ValueError(f"{path} is there, and is no log of weft's: name another file")
 
 
 def text_file(path: Path) -> None:

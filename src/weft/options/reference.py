@@ -10,10 +10,11 @@ _INTRODUCTION = """# Options of a crawl
 
 Every option is a flag of `weft crawl` and, without its dashes, a key of a TOML file that `-c FILE` reads
 (`max-pages = 1000`; switches are `true` or `false`; options that may be given many times are lists; the start
-addresses are `seeds = ["https://example.org/"]`). What stands on the command line wins over the environment, that
-over the file, that over the preset of `--mode`, that over the default. A list on the command line takes the place of
-the file's; headers are replaced by name. `--no-NAME` turns a switch off that the file turned on (`--with-NAME` one
-whose name is `no-NAME`). Each crawl's folder holds `crawl.toml`, the whole specification as it ran.
+addresses are `seeds = ["https://example.org/"]`). What stands on the command line wins over the environment
+(secrets only), that over the file, that over the preset of `--mode`, that over the default. A list on the command
+line takes the place of the file's; headers are replaced by name. `--no-NAME` turns a switch off that the file turned
+on (`--with-NAME` one whose name is `no-NAME`). Each crawl's folder holds `crawl.toml`, the whole specification as it
+ran.
 
 - **Times**: `100s`, `5m`, `2h`, `7d`, `250ms`; a bare number is seconds.
 - **Sizes**: `10M` and `1G` are powers of 1000, `10Mi` and `1Gi` of 1024; a bare number is bytes.

@@ -252,7 +252,8 @@ def file(check: Callable[[Path], None] | None = None) -> Kind:
         path = Path(os.path.abspath(context.folder / Path(name).expanduser()))
         if context.check_files:
             if not path.is_file():
-                raise ValueError(f"{'a folder' if path.is_dir() else 'no such file'}: {path}")
+                what = "a folder" if path.is_dir() else "no plain file" if path.exists() else "no such file"
+                raise ValueError(f"{what}: {path}")
             if not os.access(path, os.R_OK):
                 raise ValueError(f"not allowed to read {path}")
             if check is not None:
@@ -262,14 +263,20 @@ def file(check: Callable[[Path], None] | None = None) -> Kind:
     return Kind(accepts, "FILE", read, _empty_for_none)
 
 
-def place(word: str = "") -> Kind:
-    """The absolute path of a file or folder that need not exist; the empty text means not set. ``word`` stays one."""
+def place(word: str = "", check: Callable[[Path], None] | None = None) -> Kind:
+    """The absolute path of a file or folder that need not exist; the empty text means not set. ``word`` stays one.
+
+    ``check`` looks at what is there.
+    """
 
     def read(raw: object, context: Context) -> Value:
         name = one_line(raw)
         if not name or name == word:
             return name or None
-        return os.path.abspath(context.folder / Path(name).expanduser())
+        path = os.path.abspath(context.folder / Path(name).expanduser())
+        if check is not None and context.check_files:
+            check(Path(path))
+        return path
 
     metavar = f"FOLDER|{word}" if word else "FILE"
     return Kind(f"the name of a folder, or {word}" if word else "the name of a file", metavar, read, _empty_for_none)

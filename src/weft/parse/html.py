@@ -28,7 +28,7 @@ from weft.parse.directives import (
 from weft.parse.text import flat_text, plain_text, seen_text
 from weft.parse.xhtml import markup_of
 from weft.records import Link, LinkKind, Links, Parsed
-from weft.url import MAX_BASE_B, Resolver, is_plain_fragment
+from weft.url import MAX_BASE_B, Resolver, encode_fragments
 
 __all__ = ["MAX_LINKS", "parse_page"]
 
@@ -211,7 +211,7 @@ class _Page:
                     # most references of a page were met on its sisters, or lead into the page itself: no call for those
                     path, _, fragment = reference.partition("#")
                     target = meaning(path) if path else page
-                    if target is None or not is_plain_fragment(fragment):
+                    if target is None:
                         target, fragment = self._resolved(element, reference, path)
                 else:
                     target, fragment = meaning(reference), ""
@@ -249,6 +249,7 @@ class _Page:
                     take(self, element)
             if has_code:
                 self._take_code(element)
+        encode_fragments(fragments)
         return True
 
     def _resolved(self, element: Element, reference: str, path: str) -> tuple[str | None, str]:

@@ -13,6 +13,7 @@ from typing import Final
 
 from url import URL, IdnaError, URLError
 
+from weft.lazy import regex
 from weft.url.encodings import encode_query, is_utf8
 from weft.url.parts import path_start
 
@@ -30,9 +31,9 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*(?=:)")
 _AUTHORITY = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.\-]*:)?[/\\]*(?:[^/\\?#]*@)?([^/\\?#@:]+)(?=[:/\\?#]|$)")
 _ASCII_DOMAIN = re.compile(r"[!\"$&'()*+,\-.0-9;=_`a-z{}~]+")
 _NUMBER = re.compile(r"\d+|0[xX][0-9A-Fa-f]*")
-_DRIVE_IN_PATH = re.compile(r"https?://[^/]*/(?:[^?#]*/)?[A-Za-z][:|](?:[/?#]|$)")
-_PARTS = re.compile(r"((?:https?:)?[/\\]{2,}[^/\\?#]*)?(?!https?:)([^?#]+)(.*)", re.IGNORECASE | re.DOTALL)
-is_plain_fragment = re.compile(r"[!#-;=?-_a-~]*").fullmatch
+_DRIVE_IN_PATH = regex(r"https?://[^/]*/(?:[^?#]*/)?[A-Za-z][:|](?:[/?#]|$)")
+_PARTS = regex(r"((?:https?:)?[/\\]{2,}[^/\\?#]*)?(?!https?:)([^?#]+)(.*)", re.IGNORECASE | re.DOTALL)
+_is_plain_fragment = re.compile(r"[!#-;=?-_a-~]*").fullmatch
 
 
 def parse(text: str) -> str | None:
@@ -48,6 +49,18 @@ def resolve(base: str, ref: str, encoding: str = "utf-8") -> str | None:
     """
     parsed = _base(base)
     return None if parsed is None else _href(parsed, _with_query_in(encoding, ref, parsed.scheme))
+
+
+def encode_fragments(fragments: list[str]) -> None:
+    """Writes fragments that came as they stood behind ``#`` as URLs hold them; those that are so already stay.
+
+    One look at all of them: most pages have none with a space, a quote or a letter beyond ASCII.
+    """
+    if not _is_plain_fragment("".join(fragments)):
+        for at, fragment in enumerate(fragments):
+            if not _is_plain_fragment(fragment):
+                href = resolve("http://any.invalid/", f"#{fragment}")
+                fragments[at] = href.partition("#")[2] if href else ""
 
 
 class Resolver:
@@ -73,7 +86,7 @@ class Resolver:
     def resolve(self, ref: str) -> Target | None:
         """The URL a reference leads to and its fragment (without ``#``, "" where there is none), or None."""
         head, mark, fragment = ref.partition("#")
-        if not mark or is_plain_fragment(fragment):
+        if not mark or _is_plain_fragment(fragment):
             # What stands before "#" means the same with every fragment.
             if mark and not head:
                 return (self.page, fragment) if self.page else None

@@ -133,8 +133,8 @@ def _refuse_existing(crawl: StoredCrawl, folder: Path, form: str) -> None:
 
 def file_name(site: str) -> str:
     """A name for a site's file that every file system takes; sites that differ have names that differ."""
-    name = re.sub(r"[^A-Za-z0-9._-]", "_", site).lstrip(".")
-    if not name or len(name) > _LONGEST_NAME or "_" in site or site[0] == ".":
+    name = re.sub(r"[^A-Za-z0-9._-]", "_", site).lstrip(".-")  # nor one that a program takes for an option
+    if not name or len(name) > _LONGEST_NAME or "_" in site or site[0] in ".-":
         return f"{name[:_LONGEST_NAME] or '_'}-{crc32(site.encode('utf-8', 'replace')):08x}"
     return name
 

@@ -31,6 +31,7 @@ MAX_ADDRESSES_TRIED = 4
 TAKEN_AT_ONCE = 8
 LARGE_B = 1 << 20
 FULL_PAUSE_S = 0.01
+LOOK_EVERY_S = 0.5  # after those that take longer
 KEPT_CONNECTIONS = 1_024  # sites take turns: a connection is kept until its site is asked again
 
 _UNCLEAR_TLS = ("handshake failure", "unexpected eof", "SSL_ERROR_SYSCALL", "reset")
@@ -77,7 +78,7 @@ class Fetcher:
         self.max_parallel = max(1, min(spec.politeness.workers, budget))
         self._max_connections = max(1, min(budget, max(KEPT_CONNECTIONS, 4 * self.max_parallel)))
         self._rate = rate or (Rate(spec.limits.max_rate_b) if spec.limits.max_rate_b else None)
-        self._handles = Handles(spec.network)
+        self._handles = Handles(spec.network, spec.identity)
         self.new_handle, self.session_cache = self._handles.new, self._handles.session_cache
         self._connections = Connections()
         self.may_send, self._in_good_order = self._connections.may_send, self._connections.in_good_order
@@ -100,6 +101,7 @@ class Fetcher:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_s = 0.0
         self._resume: asyncio.Handle | None = None
+        self._look: asyncio.TimerHandle | None = None
 
     async def __aenter__(self) -> Fetcher:
         self._loop = asyncio.get_running_loop()
@@ -138,6 +140,8 @@ class Fetcher:
         now_s = self._loop.time()
         transfer.deadline_s = now_s + self._limits.timeout_s
         self._running[transfer] = None
+        if self._look is None:
+            self._look = self._loop.call_later(LOOK_EVERY_S, self._look_after_long_ones)
         tried = () if self.proxied else self._in_good_order(addresses, now_s)[:MAX_ADDRESSES_TRIED]
         try:
             transfer.lease = lease
@@ -162,7 +166,7 @@ class Fetcher:
             return
         self.cancel_all()
         self._closed = True
-        for timer in (self._timer, self._resume):
+        for timer in (self._timer, self._resume, self._look):
             if timer is not None:
                 timer.cancel()
         self._multi.close()
@@ -329,6 +333,25 @@ class Fetcher:
         self._release(transfer)
         self.finished.append((lease, failure))
         if self.on_finished is not None:
+            self.on_finished()
+
+    def _look_after_long_ones(self) -> None:
+        """End the transfers that bring in more than any answer within the bounds: their time-out may be far away."""
+        self._look = None
+        if self._closed or not self._running:
+            return
+        self._look = self._loop.call_later(LOOK_EVERY_S, self._look_after_long_ones)
+        began_before_s = self._loop.time() - LOOK_EVERY_S
+        before = len(self.finished)
+        for transfer in list(self._running):
+            if transfer.deadline_s - self._limits.timeout_s > began_before_s:
+                break  # so did all others
+            if transfer.floods():
+                lease = transfer.lease
+                failure = self._outcomes.failure(transfer, Cause.BAD_ANSWER, "far more came in than headers and a body")
+                self._release(transfer)
+                self.finished.append((lease, failure))
+        if len(self.finished) > before and self.on_finished is not None:
             self.on_finished()
 
     # One transfer's course.

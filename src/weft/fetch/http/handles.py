@@ -7,7 +7,8 @@ from typing import Any
 
 import pycurl
 
-from weft.spec import Network
+from weft.fetch.http.headers import proxy_lines, user_agent_of
+from weft.spec import Identity, Network
 
 BUFFER_B = 65_536
 SESSION_CACHES = 40  # libcurl's cache holds 25 hosts, and its size cannot be set: so there are several
@@ -29,8 +30,10 @@ _CA_FILES = (
 class Handles:
     """See the module. Handles outlive requests: whoever has one gives it back to libcurl with ``close``."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, identity: Identity) -> None:
         self._network = network
+        self._user_agent = user_agent_of(identity).encode()
+        self._proxy_lines = proxy_lines(identity)
         self._ca = network.ca or next((path for path in _CA_FILES if Path(path).exists()), None)
         self._session_caches: dict[int, Any] = {}
 
@@ -51,6 +54,9 @@ class Handles:
         curl.setopt(pycurl.BUFFERSIZE, BUFFER_B)
         curl.setopt(pycurl.PROXY, _proxy_that_resolves(network.proxy) if network.proxy else "")
         curl.setopt(pycurl.NOPROXY, "")
+        if network.proxy:
+            curl.setopt(pycurl.USERAGENT, self._user_agent)  # for CONNECT: libcurl would name itself and its parts
+            curl.setopt(pycurl.PROXYHEADER, self._proxy_lines)
         if certified:
             curl.setopt(pycurl.SSLCERT, network.cert)
             curl.setopt(pycurl.SSLKEY, network.cert)

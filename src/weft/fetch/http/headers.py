@@ -26,7 +26,8 @@ def user_agent_of(identity: Identity) -> str:
 class RequestHeaders:
     """The header lines of every request: fixed order, and secrets only for those they belong to (promise 8).
 
-    A ``Cookie`` or ``Authorization`` that the user gives as a plain header belongs to the seeds' origins.
+    A ``Cookie`` or ``Authorization`` that the user gives as a plain header belongs to the seeds' origins, a
+    ``Proxy-Authorization`` to the proxy alone.
     """
 
     def __init__(
@@ -70,6 +71,8 @@ class RequestHeaders:
             password = self._passwords.get(origin_of(url), b"")
         if self._secret and origin_of(url) in self._home:
             for name, value in self._secret:
+                if name == _PROXY_SECRET:
+                    continue
                 if name == "cookie":
                     cookies.append(value)
                 elif not (name == "authorization" and password):
@@ -92,7 +95,8 @@ def _wire(text: str) -> bytes:
 
 
 _DEFAULT_PORTS = (("https", ":443"), ("http", ":80"))
-_SECRET_NAMES = ("authorization", "cookie", "proxy-authorization")
+_PROXY_SECRET = "proxy-authorization"
+_SECRET_NAMES = ("authorization", "cookie", _PROXY_SECRET)
 _CONNECTION_NAMES = ("host", "content-length", "transfer-encoding", "connection", "te", "upgrade", "expect")
 
 
@@ -121,6 +125,12 @@ def _base_lines(identity: Identity) -> tuple[list[bytes], list[tuple[str, bytes]
         if not (name.isascii() and name.isprintable()) or any(c in value for c in "\r\n\0"):
             raise SpecError(f"the header {name[:80]!r} holds characters that cannot be sent")
     return [_wire(name) + b": " + _wire(value) for name, value in lines], secret
+
+
+def proxy_lines(identity: Identity) -> list[bytes]:
+    """The header lines that are for the proxy alone: what the user gives as ``Proxy-Authorization``."""
+    _, secret = _base_lines(identity)
+    return [b"Proxy-Authorization: " + value for name, value in secret if name == _PROXY_SECRET]
 
 
 def _parse_auth(network: Network, home_origins: frozenset[str]) -> dict[str, bytes]:

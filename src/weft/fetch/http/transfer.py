@@ -18,6 +18,8 @@ from weft.url import host_of, path_of
 if TYPE_CHECKING:
     from weft.fetch.http.fetcher import Fetcher
 
+FLOOD_B, FLOOD_SHARE = 1 << 20, 8  # more than this, and so many times the body that is kept, is no answer
+
 
 class Terms(NamedTuple):
     """The options of a handle that may change from request to request."""
@@ -61,6 +63,7 @@ class Transfer:
         self.renewed = False  # begun once more, on a new connection
         self.started_ms = 0
         self.deadline_s = 0.0
+        self._seen_b: int | None = None  # what had come in on the connection before, as far as ``floods`` knows
         self._opened: socket.socket | None = None
         self.probing = False
         self.saw_certificate_wish = False
@@ -136,6 +139,7 @@ class Transfer:
         self.had_b = 0
         self.refusal = self.trouble = ""
         self.sendings = 0
+        self._seen_b = None
 
     @property
     def ip(self) -> str:
@@ -157,6 +161,19 @@ class Transfer:
             proxied=self._fetcher.proxied,
             errno=curl.getinfo(pycurl.OS_ERRNO),
         )
+
+    def floods(self) -> bool:
+        """Whether far more has come in than an answer of HTTP/1 may have.
+
+        libcurl bounds headers, trailers and, here, the body; but it reads over the extensions of a chunk (RFC 9112
+        7.1.1) for as long as they come. A body in chunks of one byte has five more with each.
+        """
+        if not self.head or not self.head[0].startswith(b"HTTP/1"):  # the streams of HTTP/2 share their connection
+            return False
+        size_b = received_b(self.curl.getinfo(pycurl.ACTIVESOCKET))
+        if self._seen_b is None:
+            self._seen_b = 0 if self.curl.getinfo(pycurl.NUM_CONNECTS) else size_b
+        return size_b - self._seen_b > FLOOD_B + FLOOD_SHARE * self.max_size_b
 
     def came_too_early(self) -> bool:
         """Whether some of what was read had come in before it was asked for: then it is another one's answer.

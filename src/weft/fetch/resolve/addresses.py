@@ -181,27 +181,36 @@ class AddressPolicy:
         self.pins = Pins(network.resolve)
         self._networks = tuple(_parse_network(text) for text in network.allow_net)
         self._seeds_waiting: set[str] = set()
+        self._seeds_learnt: set[str] = set()
         self._trusted: set[str] = set()
-        for host in () if self._networks else seed_hosts:
-            if address := address_of_host(host):
-                self._trusted.add(address)
-            else:
-                self._seeds_waiting.add(host.lower().removesuffix("."))
+        for host in seed_hosts:
+            self.add_seed(host)
+
+    def add_seed(self, host: str) -> None:
+        """Let a seed open its addresses: at once where it is one, else those of its name's next answer, once."""
+        if self._networks:
+            return
+        if address := address_of_host(host):
+            self._trusted.add(address)
+        elif (name := host.lower().removesuffix(".")) not in self._seeds_learnt:
+            self._seeds_waiting.add(name)
 
     def learn_seed(self, host: str, addresses: Iterable[str]) -> bool:
         """Trust the addresses that a seed's name has the first time it resolves; True where that changed anything.
 
-        Later answers are not trusted: a name that moves inside is the attack. Nor is a metadata address, which
-        nobody reaches by a name in good faith.
+        Later answers are not trusted: a name that moves inside is the attack. Nor are private addresses beside public
+        ones: that name is on the web. Nor is a metadata address, which nobody reaches by a name in good faith.
         """
         if host not in self._seeds_waiting:
             return False
         self._seeds_waiting.discard(host)
+        self._seeds_learnt.add(host)
         if self.pins.addresses(host):  # the pin allows the address for this host alone
             return False
         before = len(self._trusted)
         kinds = {address: kind_of(address) for address in addresses}
-        self._trusted.update(a for a, kind in kinds.items() if kind and kind not in (_METADATA, _LINK_LOCAL))
+        if all(kinds.values()):
+            self._trusted.update(a for a, kind in kinds.items() if kind not in (_METADATA, _LINK_LOCAL))
         return len(self._trusted) > before
 
     def refusal(self, host: str, address: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ SECOND_FAMILY_WAIT_S = 0.5  # how long a name with addresses of one family waits
 MAX_ADDRESSES = 16
 TRIES = 3
 PATIENT_TRIES = 6  # each waits twice as long as the one before; the deadline of the question ends them
+ALONE_MOST = 16  # at once
 
 
 def parse_nameserver(text: str) -> str:
@@ -105,9 +107,14 @@ class Dns:
     c-ares waits for a name about as long as the names before it took, 0.25 s where those were quick, and takes no
     answer to an earlier try: among quick names a slow one would never be found. So names that it gave up are asked by
     another one, which knows nothing of the quick ones and tries longer.
+
+    And where one reply cannot be read, it gives up all names that are under way. Those are asked again each by one of
+    its own, so that a name with such replies harms no other.
     """
 
-    def __init__(self, nameservers: Sequence[str], timeout_s: float, tries: int = TRIES) -> None:
+    def __init__(
+        self, nameservers: Sequence[str], timeout_s: float, tries: int = TRIES, first: Dns | None = None
+    ) -> None:
         import pycares
 
         self._cares = pycares
@@ -115,7 +122,10 @@ class Dns:
         self._nameservers = nameservers
         self._timeout_s = timeout_s
         self._is_patient = tries > TRIES
+        self._first = first  # the one that made this one, and asks again what it gives up
         self._patient: Dns | None = None
+        self._unread: deque[tuple[Question, int]] = deque()  # to be asked alone
+        self._alone: set[Dns] = set()
         self._sockets: dict[int, tuple[bool, bool]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._closed = False
@@ -136,23 +146,50 @@ class Dns:
         ask = self._channel.query if "." in question.name else self._channel.search
         record = self._cares.QUERY_TYPE_A if family == 4 else self._cares.QUERY_TYPE_AAAA
         try:
-            ask(question.name, record, callback=_Taker(question, family, None if self._is_patient else self._timed_out))
+            ask(question.name, record, callback=_Taker(question, family, self._takes_up))
         except (self._cares.AresError, ValueError) as error:  # a name that cannot be asked
             question.answer(family, [], 0.0, "" if _is_bad_name(error) else str(error))
+            self._takes_up(question, family, 0)
         self._arm()
 
-    def _timed_out(self, question: Question, family: int) -> None:
-        if self._closed:
-            return
+    def _takes_up(self, question: Question, family: int, errno: int) -> bool:
+        """Whether a question that ended with this error, or with none, is asked again in another way."""
+        first = self._first or self
+        if first._closed:
+            return True
+        if self in first._alone:
+            self._loop.call_soon(first._was_alone, self)  # never from inside c-ares
+            return False
+        if _is_unread(errno):
+            first._unread.append((question, family))
+            self._loop.call_soon(first._ask_alone)
+            return True
+        if self._is_patient or not _is_timeout(errno):
+            return False
         if self._patient is None:
-            self._patient = Dns(self._nameservers, self._timeout_s, PATIENT_TRIES)
-        self._loop.call_soon(self._patient._ask, question, family)  # never from inside c-ares
+            self._patient = Dns(self._nameservers, self._timeout_s, PATIENT_TRIES, self)
+        self._loop.call_soon(self._patient._ask, question, family)
+        return True
+
+    def _ask_alone(self) -> None:
+        while self._unread and len(self._alone) < ALONE_MOST and not self._closed:
+            question, family = self._unread.popleft()
+            if question.wants(family):
+                alone = Dns(self._nameservers, self._timeout_s, TRIES, self)
+                self._alone.add(alone)
+                alone._ask(question, family)
+
+    def _was_alone(self, alone: Dns) -> None:
+        if alone in self._alone:
+            self._alone.discard(alone)
+            alone.close()
+            self._ask_alone()
 
     def close(self) -> None:
         """Cancel what is asked and leave the loop. c-ares closes its sockets from a thread of its own."""
         self._closed = True
-        if self._patient is not None:
-            self._patient.close()
+        for other in (*self._alone, *filter(None, (self._patient,))):
+            other.close()
         for fd in list(self._sockets):
             self._loop.remove_reader(fd)
             self._loop.remove_writer(fd)
@@ -203,18 +240,17 @@ class Dns:
 
 
 class _Taker:
-    """Takes one record type's answer from c-ares; ``timed_out`` takes the question where none came."""
+    """Takes one record type's answer from c-ares; ``takes_up`` is told how it ended, and may take the question."""
 
-    def __init__(self, question: Question, family: int, timed_out: Callable[[Question, int], None] | None) -> None:
+    def __init__(self, question: Question, family: int, takes_up: Callable[[Question, int, int], bool]) -> None:
         self._question = question
         self._family = family
-        self._timed_out = timed_out
+        self._takes_up = takes_up
 
     def __call__(self, result: pycares.DNSResult | None, errno: int | None) -> None:
+        if self._takes_up(self._question, self._family, errno or 0):
+            return
         if result is None:
-            if self._timed_out is not None and _is_timeout(errno or 0):
-                self._timed_out(self._question, self._family)
-                return
             self._question.answer(self._family, [], 0.0, _trouble(errno or 0))
             return
         wanted = 1 if self._family == 4 else 28  # A, AAAA (RFC 1035, RFC 3596)
@@ -236,6 +272,12 @@ def _is_timeout(errno: int) -> bool:
     from pycares import errno as codes
 
     return bool(errno == codes.ARES_ETIMEOUT)
+
+
+def _is_unread(errno: int) -> bool:
+    from pycares import errno as codes
+
+    return bool(errno == codes.ARES_EBADRESP)
 
 
 def _is_bad_name(error: Exception) -> bool:

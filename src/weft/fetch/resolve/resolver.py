@@ -114,6 +114,12 @@ class Resolver:
                 async with asyncio.timeout(PRIMING_S):
                     await all_known.wait()
 
+    def add_seeds(self, hosts: Iterable[str]) -> None:
+        """Hosts that the user names while the crawl runs: their addresses may be connected to from now on."""
+        for host in hosts:
+            self._policy.add_seed(host)
+        self._forget_refusals()
+
     async def close(self) -> None:
         """End all questions; those who asked are not called any more."""
         for question in self._asking.values():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from weft.options.checks import log_to_go_on_with
 from weft.options.option import Option, Section
 from weft.options.table.groups import PARTS, RUN, STORE
 from weft.options.values import (
@@ -45,14 +46,14 @@ def store_options() -> list[Option]:
         store(
             "common-log",
             "common_log",
-            place(),
+            place(check=log_to_go_on_with),
             "the CSV file with a line for every visit; empty: logs/common.csv in the crawl's folder",
             "visits.csv",
         ),
         store(
             "error-log",
             "error_log",
-            place(),
+            place(check=log_to_go_on_with),
             "the CSV file with a line for every failure; empty: logs/error.csv in the crawl's folder",
             "failures.csv",
         ),

@@ -1,0 +1,77 @@
+"""Pages as the frontier sees them: rows not yet written, pages under way, how they were reached."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from weft.errors import LINK_REASONS, Reason
+from weft.frontier.polite import Waiting
+from weft.frontier.seen import ADMITTED, FINAL, HOPPED
+from weft.ports import Parent
+
+LIMIT_REASONS = (Reason.SITE_PAGES.value, Reason.SITE_TIME.value)
+OPEN_REASONS = frozenset((*(reason.value for reason in LINK_REASONS), *LIMIT_REASONS))  # another link may mend
+
+
+class Way(NamedTuple):
+    """How a URL was reached: by which page and visit (None: a seed), how far from the start, by how many redirects."""
+
+    parent: Parent | None
+    visit: int | None
+    depth: int
+    hops: int
+    nofollow: bool = False  # the page's word for all its links
+    duplicate: bool = False  # the page is a duplicate, and their links are not followed
+
+
+class Found(NamedTuple):
+    """What the links of one page led to."""
+
+    external: int  # links to other sites
+    new: list[str]  # pages of the site that these links admitted
+    known: Sequence[str]  # pages of the site that were known before
+
+
+class Hand:
+    """A page taken and not yet settled: what may still change while it is under way."""
+
+    __slots__ = ("attempts", "chain", "depth", "hops", "ip", "offered", "page", "site", "stored", "url")
+
+    def __init__(self, entry: Waiting, site: int, ip: str) -> None:
+        self.page = entry.page
+        self.url = entry.url
+        self.depth = entry.depth
+        self.hops = entry.hops
+        self.chain = entry.chain
+        self.attempts = entry.attempts + 1
+        self.site = site
+        self.ip = ip
+        self.offered = False  # its links were offered in this tick
+        self.stored = False  # R is in the database
+
+
+class PageRow(msgspec.Struct):
+    """A row of ``page`` as the frontier needs it, not yet written or just read."""
+
+    id: int
+    site: int
+    state: str | None
+    reason: str | None
+    depth: int
+    hops: int
+    chain: int
+    priority: int
+    found_in: int | None
+    key: str | None
+    visit: int | None = None
+
+
+def flags_of(state: object, reason: object, hops: int) -> int:
+    """What is remembered of a page beside its depth: whether it was admitted, or never will be, or by redirects."""
+    flags = HOPPED if hops else 0
+    if state is not None:
+        return flags | ADMITTED
+    return flags if reason in OPEN_REASONS else flags | FINAL
