@@ -353,6 +353,8 @@ def test_headers_with_links() -> None:
     assert parse_page(PDF, URL, None, link_headers=["</c>; rel=canonical"]).canonical == "http://h.test/c"
     assert len(list(header_links(["<x>;rel=a," * 5_000]))) == 100
     assert [link.title for link in header_links([r'<x>; title="a\"b', '<y>; title="a\\"b"'])] == ["", 'a"b']
+    # a target that never ends is looked for once: 64 KB of "<" took a quarter of a minute
+    assert [link.reference for link in header_links(["<a <b>; rel=next", *["<" * 65_536] * 4])] == ["b"]
 
 
 PDF = b"%PDF-1.4"

@@ -15,6 +15,7 @@ from weft.fetch.robots import (
     ALLOW_ALL,
     DISALLOW_ALL,
     MAX_BODY_B,
+    MAX_PIECES,
     MAX_WILD,
     LineKind,
     Meaning,
@@ -281,6 +282,16 @@ def test_too_many_wildcards_are_taken_strictly() -> None:
     check = rules("\n".join(["User-agent: *", *lines, "Disallow: /late/*.php$", "Allow: /late/*ok.php$"])).check
     assert check("/w/other").allowed and not check("/w/7x").allowed
     assert not check("/late/a.php").allowed and not check("/late/ok.php").allowed and check("/else").allowed
+
+
+def test_patterns_of_many_wildcards_each_are_bounded_together() -> None:
+    """Two thousand lines of a hundred stars each took a fiftieth of a second for every URL of the site."""
+    stars = "*a" * 100
+    lines = [f"Disallow: /{name}/{stars}{i}$" for name in ("early", "late") for i in range(MAX_PIECES // 100)]
+    check = rules("\n".join(["User-agent: *", *lines])).check
+    assert check("/early/" + "a" * 200).allowed and not check("/early/" + "a" * 200 + "7").allowed
+    assert not check("/late/x").allowed and check("/else").allowed
+    assert rules(f"User-agent: *\nDisallow: /{'*a' * 8_000}b").check("/" + "a" * 8_100).allowed  # one line means itself
 
 
 def test_only_the_first_500_kib_count_and_no_half_rule() -> None:

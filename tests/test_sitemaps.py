@@ -20,7 +20,7 @@ from weft.fetch.sitemaps import (
     unpack,
     w3c_date,
 )
-from weft.fetch.sitemaps.found import MAX_TAGS, WINDOW_B
+from weft.fetch.sitemaps.found import MAX_ALTERNATES, MAX_IDLE_TAGS, MAX_TAGS, WINDOW_B, http_url
 
 DIFFERENT = {
     "sitemap/parse/00072": "the suite's own filter replaced <loc> by the German alternate; the document says otherwise",
@@ -300,8 +300,19 @@ class TestAttacks:
         assert not found.entries and not found.children
 
     def test_tags_are_bounded(self) -> None:
-        found = read(b"<urlset>" + b"<" * (MAX_TAGS + WINDOW_B) + urlset("http://a.example/1").encode())
-        assert "tags" in found.problem and not found.entries
+        entry = b"<url><loc>http://a.example/1</loc></url>"
+        part = entry + b"<" * (MAX_IDLE_TAGS // 2)
+        found = read(b"<urlset>" + part * (2 * MAX_TAGS // MAX_IDLE_TAGS + 10) + entry)
+        assert str(MAX_TAGS) in found.problem and len(found.entries) <= 2 * MAX_TAGS // MAX_IDLE_TAGS + 10
+
+    def test_tags_that_name_nothing_are_bounded(self) -> None:
+        """A packed bomb of 50 MB of tags took seconds, and a site may have hundreds of sitemaps (promise 6)."""
+        entry = "<url><loc>http://a.example/1</loc></url>"
+        found = read(f"<urlset>{entry}{'<url/>' * (MAX_IDLE_TAGS + WINDOW_B)}{entry}</urlset>")
+        assert "name nothing" in found.problem and len(found.entries) == 1
+        images = "<image:image><image:loc>/i</image:loc><image:title>t</image:title></image:image>" * 1_000
+        found = read(f"<urlset>{entry.replace('</url>', images + '</url>') * 3}</urlset>")
+        assert not found.problem and len(found.entries) == 3
 
     def test_long_fields_are_no_urls(self) -> None:
         assert urls(urlset("http://a.example/" + "a" * MAX_TEXT_B, "http://a.example/1")) == ["http://a.example/1"]
@@ -311,6 +322,17 @@ class TestAttacks:
         text = f"<urlset>{'<url><loc>/1</loc>' + link * 500 + '</url>'}</urlset>"
         assert len(read(text).entries[0].alternates) == 200
         assert sum(len(entry.alternates) for entry in read(text * 3, max_urls=300).entries) <= 300
+
+    def test_alternates_past_the_bound_cost_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        resolved: list[str] = []
+
+        def counted(base: str, loc: str) -> str | None:
+            resolved.append(loc)
+            return http_url(base, loc)
+
+        monkeypatch.setattr("weft.fetch.sitemaps.xml.http_url", counted)
+        read("<urlset><url><loc>/1</loc>" + "<x:link rel='alternate' href='/a'/>" * 5_000 + "</url></urlset>")
+        assert resolved.count("/a") == MAX_ALTERNATES
 
     @settings(max_examples=150)
     @given(

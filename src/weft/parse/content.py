@@ -33,7 +33,7 @@ _TYPE = re.compile(
 )
 _CHARSET = re.compile(
     r'"(?:[^"\\]|\\.)*+(?:"|$)'  # a quoted value of another parameter: what it holds is no parameter
-    r'|(?<![^\s;,:])charset=(?:"((?:[^"\\]|\\.)*+)"|([^\s;,"]+))(?=\s*(?:[;,]|$))',
+    r'|(?<![^\s;,:])charset=(?:"((?:[^"\\]|\\.)*+)"|[ \t]*+([^\s;,"]+))(?=\s*(?:[;,]|$))',
     re.IGNORECASE,
 )
 _UNKNOWN_TYPES = frozenset({"", "unknown/unknown", "application/unknown", "*/*"})

@@ -14,7 +14,7 @@ _SPACE = " \t\n\f\r"
 _REFRESH = regex(r"[ \t\n\f\r]*([0-9]*)([0-9.]*)")
 _URL_SIGN = regex(r"url[ \t\n\f\r]*=[ \t\n\f\r]*", re.IGNORECASE)
 _LANGUAGE = regex(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8}){0,7}")
-_LINK_VALUE = regex(r"<([^>]*)>((?:[ \t]*;(?:[^,;\"]++|\"(?:[^\"\\]|\\.)*+(?:\"|$))*+)*+)")
+_LINK_VALUE = regex(r"<([^<>]*)>((?:[ \t]*;(?:[^,;\"]++|\"(?:[^\"\\]|\\.)*+(?:\"|$))*+)*+)")
 _LINK_PARAMETER = regex(r";[ \t]*([^=;,\s]+)[ \t]*(?:=[ \t]*(?:\"((?:[^\"\\]|\\.)*)\"|([^;,\"\s]*)))?")
 _INNER_SPACE = regex(r"\s")  # no agent has one: "01 Jan 2020 15:00" is the rest of a date
 _SIZES = regex(r"\bmax-[a-z-]{1,20}\s*:\s*[^\s,;]*")  # the "none" of "max-image-preview: none" speaks of pictures only

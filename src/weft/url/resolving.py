@@ -13,6 +13,7 @@ from typing import Final
 
 from url import URL, IdnaError, URLError
 
+from weft.lazy import regex
 from weft.url.encodings import encode_query, is_utf8
 from weft.url.parts import path_start
 
@@ -30,6 +31,8 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*(?=:)")
 _AUTHORITY = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.\-]*:)?[/\\]*(?:[^/\\?#]*@)?([^/\\?#@:]+)(?=[:/\\?#]|$)")
 _ASCII_DOMAIN = re.compile(r"[!\"$&'()*+,\-.0-9;=_`a-z{}~]+")
 _NUMBER = re.compile(r"\d+|0[xX][0-9A-Fa-f]*")
+_DRIVE_IN_PATH = regex(r"https?://[^/]*/(?:[^?#]*/)?[A-Za-z][:|](?:[/?#]|$)")
+_PARTS = regex(r"((?:https?:)?[/\\]{2,}[^/\\?#]*)?(?!https?:)([^?#]+)(.*)", re.IGNORECASE | re.DOTALL)
 _is_plain_fragment = re.compile(r"[!#-;=?-_a-~]*").fullmatch
 
 
@@ -223,10 +226,41 @@ def _href(base: URL | None, text: str) -> str | None:
         if helped is None:
             return None
         href = helped
+    if (href.find(":/", 8) > 0 or "|" in href) and _DRIVE_IN_PATH.match(href):
+        href = _href_past_drives(base, text) or href
     if "^" in href:
         href = _caret_encoded(href)
     # Only paths like that of mailto: may hold spaces; in lists of URLs they would do harm.
     return href if " " not in href else href.replace(" ", "%20")
+
+
+def _href_past_drives(base: URL | None, text: str) -> str | None:
+    """The serialisation of a web URL with ``C:`` in its path, which ``..`` may leave as any other, or None."""
+    match = _PARTS.match(_trimmed(text))
+    if match is None:
+        return None
+    before, path, behind = match[1] or "", match[2].replace("\\", "/"), match[3]
+    if base is not None and path[0] != "/":
+        path = base.path[: base.path.rfind("/") + 1] + path
+    try:
+        whole = f"{before}{_without_dots(path)}{behind}"
+        return str(URL.parse(whole) if base is None else base.join(whole))
+    except (URLError, UnicodeEncodeError):
+        return None
+
+
+def _without_dots(path: str) -> str:
+    """A path that begins with a slash, its dot segments followed."""
+    kept: list[str] = []
+    is_dots = False
+    for name in path.split("/")[1:]:
+        plain = name.lower().replace("%2e", ".")
+        is_dots = plain in (".", "..")
+        if plain == "..":
+            del kept[-1:]
+        elif not is_dots:
+            kept.append(name)
+    return "/" + "/".join([*kept, ""] if is_dots else kept)
 
 
 def _scalar_values(text: str) -> str:

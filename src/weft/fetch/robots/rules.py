@@ -6,6 +6,7 @@ import re
 from typing import Final, NamedTuple
 
 MAX_WILD: Final = 2_000  # patterns with wildcards tried for one path; real files hold hundreds at most
+MAX_PIECES: Final = 20_000  # between the wildcards of all of them: some two lines full of stars
 ROBOTS_PATH: Final = "/robots.txt"
 
 
@@ -107,6 +108,7 @@ class RuleSet:
         "_has_escapes",
         "_lengths",
         "_otherwise",
+        "_pieces",
         "_prefix",
         "_wild",
         "crawl_delay_s",
@@ -128,6 +130,7 @@ class RuleSet:
         self._prefix: dict[str, Rule] = {}
         self._exact: dict[str, tuple[int, Rule]] = {}
         self._wild: list[_Wild] = []
+        self._pieces = 0
         for pattern, rule in _patterns_of(rules).items():
             self._place(rule, pattern)
         self._lengths = sorted({len(text) for text in self._prefix}, reverse=True)
@@ -147,7 +150,8 @@ class RuleSet:
         else:
             tail = _literal(rest.pop()) if anchored and rest else ""
             middle = tuple(_literal(piece) for piece in rest if piece)
-            if len(self._wild) >= MAX_WILD:
+            self._pieces += len(middle)
+            if len(self._wild) >= MAX_WILD or self._pieces > MAX_PIECES:
                 # too many to try them all on every path: never more is allowed than the file allows
                 if rule.allow:
                     return

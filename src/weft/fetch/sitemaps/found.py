@@ -15,6 +15,7 @@ MAX_TAG_B: Final = 4_096  # of a tag whose attributes are read
 MAX_ALTERNATES: Final = 200  # of one entry
 MAX_EXTRA_FIELDS: Final = 1_000  # of one extension
 MAX_TAGS: Final = 2_000_000  # 50,000 entries with 35 tags each; a body of nothing but tags costs no more than that
+MAX_IDLE_TAGS: Final = 100_000  # that name nothing, in a row: an entry with a thousand images has some ten thousand
 WINDOW_B: Final = 1 << 18
 
 _BEHIND_HOST = re.compile(r"(?::\d{1,5})?(?:[/?#]|\Z)")

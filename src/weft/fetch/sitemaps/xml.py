@@ -8,6 +8,7 @@ from weft.fetch.sitemaps.dates import rss_date, w3c_date
 from weft.fetch.sitemaps.found import (
     MAX_ALTERNATES,
     MAX_EXTRA_FIELDS,
+    MAX_IDLE_TAGS,
     MAX_TAGS,
     MAX_TEXT_B,
     WINDOW_B,
@@ -103,15 +104,19 @@ class XmlReader:
     def read(self, body: bytes) -> Sitemap:
         self._declares_entities = b"<!ENTITY" in body[:WINDOW_B]
         tags_left = MAX_TAGS
+        named = idle_tags = 0
         for text, pieces in pieces_of(body):
             tags_left -= len(pieces) or 3  # a comment or CDATA section costs as much
             if text:
                 self._add_text(text)
             self._read_pieces(pieces)
-            if self._full or tags_left < 0 or self._sitemap.root == "html":
+            idle_tags += len(pieces)
+            if named != (now := len(self._sitemap.entries) + len(self._sitemap.children)):
+                named, idle_tags = now, 0
+            if self._full or tags_left < 0 or idle_tags > MAX_IDLE_TAGS or self._sitemap.root == "html":
                 break
         self._end_entry()
-        self._sitemap.problem = self._problem(tags_left)
+        self._sitemap.problem = self._problem(tags_left, idle_tags)
         return self._sitemap
 
     def _read_pieces(self, pieces: list[bytes]) -> None:
@@ -134,11 +139,13 @@ class XmlReader:
             else:
                 self._start(tag, text)
 
-    def _problem(self, tags_left: int) -> str:
+    def _problem(self, tags_left: int, idle_tags: int) -> str:
         if self._full:
             return f"more than {self._max_urls} URLs: the rest is left out"
         if tags_left < 0:
             return f"more than {MAX_TAGS} tags: the rest is left out"
+        if idle_tags > MAX_IDLE_TAGS:
+            return f"more than {MAX_IDLE_TAGS} tags in a row that name nothing: the rest is left out"
         if self._sitemap.root == "html":
             return "an HTML page, not a sitemap"
         if self._sitemap.kind == "none":
@@ -202,7 +209,8 @@ class XmlReader:
         elif kind == "atom" and name == "link":
             self._add_atom_link(entry, attributes_of(tag))
         elif kind == "urlset" and name.endswith(":link"):
-            self._add_alternate(entry, attributes_of(tag))
+            if self._extensions or self._has_room_for_alternate(entry):
+                self._add_alternate(entry, attributes_of(tag))
         elif name.endswith(":mobile"):
             self._add_extra(entry, Extra("mobile", ()))
         elif not empty and name.rpartition(":")[2] in _EXTENSIONS:
@@ -280,11 +288,12 @@ class XmlReader:
         if absolute is None:
             return
         self._add_extra(entry, Extra("links", (("link", absolute, attributes),)))
-        if attributes.get("rel", "alternate") != "alternate" or len(entry.alternates) >= MAX_ALTERNATES:
-            return
-        if self._alternates_left > 0:
+        if attributes.get("rel", "alternate") == "alternate" and self._has_room_for_alternate(entry):
             self._alternates_left -= 1
             entry.alternates.append(absolute)
+
+    def _has_room_for_alternate(self, entry: _OpenEntry) -> bool:
+        return self._alternates_left > 0 and len(entry.alternates) < MAX_ALTERNATES
 
     # -- images, videos, news, PageMaps, and the marks of links and mobile pages
 
