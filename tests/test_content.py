@@ -182,6 +182,23 @@ def test_sniff_encoding(body: bytes, header: str | None, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("euc-kr", "아파치 웹서버 문서는 사용자가 읽을 수 있는 형식으로 제공된다. "),
+        ("shift_jis", "この文書は最新版の翻訳ではありません。変更された内容を確認してください。 "),
+        ("euc-jp", "この文書は最新版の翻訳ではありません。変更された内容を確認してください。 "),
+        ("gbk", "本文档介绍了如何安装和配置服务器以及常见的问题。 "),
+        ("big5", "本文件說明如何安裝及設定伺服器以及常見的問題。 "),
+    ],
+)
+def test_detection_is_not_misled_by_the_end_of_what_it_reads(encoding: str, text: str) -> None:
+    """A long page is known by a part of it, wherever that ends: within a character, too."""
+    words = (text * 1_000).encode(encoding)
+    found = {sniff_encoding(b"<title>x</title><p>" + b"x" * shift + words, None) for shift in range(8)}
+    assert found == {encoding}
+
+
+@pytest.mark.parametrize(
     ("body", "header", "expected"),
     [
         (b"<html/>", None, "utf-8"),

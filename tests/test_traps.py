@@ -621,6 +621,7 @@ ODD_PATHS = [
     "/a/a/a/a/a",
     "/news/about/news/contact/news/about/news/",
     "/a%252525b",
+    "/a%252520b",
     "/" + "/".join(f"s{n}" for n in range(26)),
 ]
 PLAIN_PATHS = [
@@ -635,6 +636,7 @@ PLAIN_PATHS = [
     "/org/apache/xml/apache/org/",
     "/100%25",
     "/a%2520b",
+    "/ri/String/%2525-i.ri",  # the file %25-i.ri tells of the operator %
     "/" + "/".join(f"s{n}" for n in range(25)),
     "/wiki/C%2B%2B",
 ]
@@ -666,6 +668,7 @@ PLAIN_QUERIES = [
     "a&b&&c",
     "&&&&",
     "x=100%25",
+    "file=100%2525",
     "file=src/lib/a.c",
 ]
 

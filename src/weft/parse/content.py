@@ -339,7 +339,15 @@ def _is_utf8(body: bytes) -> bool:
 
 
 def _sample(body: bytes) -> bytes:
-    """The part of the body that tells most: from a little before its first byte beyond ASCII."""
+    """The part of the body that tells most: from a little before its first byte beyond ASCII.
+
+    It ends before a space, which is no part of a longer character in any encoding: half a character would speak
+    against the right one.
+    """
     match = re.search(rb"[\x1b\x80-\xff]", body)
     start = max(0, match.start() - 1_024) if match else 0
-    return body[start : start + _SAMPLE_B]
+    sample = body[start : start + _SAMPLE_B]
+    if start + _SAMPLE_B < len(body):
+        end = max(sample.rfind(b" "), sample.rfind(b"\n"))
+        return sample[:end] if end > _SAMPLE_B // 2 else sample
+    return sample

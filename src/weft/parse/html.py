@@ -37,6 +37,7 @@ MAX_TITLE: Final = 2_000
 MAX_OPAQUE: Final = 2_000
 _MAX_WALK_S = 3.0  # twenty thousand links take a fiftieth of that
 _MAX_TARGETS = 8_000_000  # characters that links may take from a long base, all together
+_MORE_TO_THE_SAME = 10  # times as many links where they lead to few URLs: indexes of manuals, pages full of their types
 
 _FRAME_LEFT_OUT = "documents in frames left out: they took too much time or memory"
 _WEB = ("http://", "https://")
@@ -128,6 +129,7 @@ class _Page:
     unnamed: Element | None = None  # and the last one of them that had no text of its own
     text = ""
     is_inner = False
+    is_crowded = False  # full, and its links lead to many URLs
     late_left: int | None = None  # how many more there may be: as many as there are links to make room for them
 
     def __init__(self, url: str, encoding: str, max_links: int, agents: Collection[str]) -> None:
@@ -135,6 +137,7 @@ class _Page:
         self.encoding = encoding
         self.agents = agents
         self.resolver = Resolver(url, encoding, serialised=True)
+        self.links_wanted = max_links
         self.max_links = min(max_links, max(100, _MAX_TARGETS // (len(url) + 1)))
         self.links = Links()
         self.late: list[Link] = []  # those to pages that came when the page was full
@@ -206,6 +209,7 @@ class _Page:
                 if reference is None or count >= max_links:
                     if reference is not None or element.namespace is _SVG:
                         self._take_unusual_a(element, reference)
+                        max_links = self.max_links
                     target = None
                 elif "#" in reference:
                     # most references of a page were met on its sisters, or lead into the page itself: no call for those
@@ -293,7 +297,7 @@ class _Page:
             reference = element.attr("xlink:href")
             if reference is None:
                 return
-        if len(self.links) >= self.max_links and not self._late_room():
+        if not self._has_room() and not self._late_room():
             self.cut = True
         else:
             self._add(reference, _A, self._anchor_text(element), rel_words(element.attr("rel") or ""))
@@ -324,6 +328,19 @@ class _Page:
             self.late_left = room - 1
             self.late.append(Link(target, kind, anchor, rel, fragment))
         return target
+
+    def _has_room(self) -> bool:
+        """Whether one more link is kept: a full page takes more as long as its links lead to few URLs."""
+        targets = self.links.targets
+        if len(targets) < self.max_links:
+            return True
+        most = min(self.links_wanted * _MORE_TO_THE_SAME, _MAX_TARGETS // (len(self.base or self.url) + 1))
+        if self.is_crowded or self.max_links >= most:
+            return False
+        self.is_crowded = 2 * len(set(targets)) > self.links_wanted
+        if not self.is_crowded:
+            self.max_links = min(self.max_links + self.links_wanted, most)
+        return len(targets) < self.max_links
 
     def _late_room(self) -> int:
         """How many links to pages a full page still takes: in the place of others."""

@@ -88,7 +88,8 @@ def _needed(cycle: Sequence[str], times: int) -> int:
 
 
 def _encoded_again(text: str, times: int) -> bool:
-    return f"%{'25' * max(1, times - 1)}" in text
+    """Whether a character is: ``%252520`` is a space three times over, ``%2525-`` a percent sign twice."""
+    return re.search(rf"%(?:25){{{max(1, times - 1)}}}[0-9A-Fa-f]{{2}}", text) is not None
 
 
 def _with_one_mark(query: str) -> str:

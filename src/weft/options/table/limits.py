@@ -32,7 +32,8 @@ def limits_options() -> list[Option]:
             "max-links-per-page",
             "max_links_per_page",
             whole(1),
-            "keep the first N links of a page; those that lead to pages before images and the like",
+            "keep the first N links of a page, ten times as many where they lead to at most N/2 URLs; those to pages"
+            " before images and the like",
             "20000",
         ),
         Option("max-url", "limits.max_url_b", size(64, 1_000_000), LIMITS, "refuse longer URLs (URL_TOO_LONG)", "8192"),
