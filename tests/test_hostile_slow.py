@@ -312,6 +312,21 @@ def test_good_pages_come_before_those_that_stall_are_tried_again(tmp_path: Path,
     assert {site.asked(path) for path in bad} == {1}
 
 
+def test_sites_never_asked_come_before_those_that_stall_are_tried_again(tmp_path: Path, site: Site) -> None:
+    """More sites that say nothing than requests run at once: none is tried again before all others had their turn."""
+    stalled = [f"stall-{number}.test" for number in range(12)]
+    for host in stalled:
+        site.misbehave("/robots.txt", "hang_before_answer", host=host)
+        site.misbehave("/", "hang_before_answer", host=host)
+    site.page("/", host=HOST)
+    seeds = [site.at("/", host) for host in (*stalled, HOST)]
+    options = ("--delay", "0", "--workers", "3", "--timeout", "1s", "--retries", "1", "--resolve", "*.test=127.0.0.1")
+    crawled = crawl(tmp_path, seeds, *options)
+    assert crawled.page(site.at("/", HOST)).status == 200
+    hosts = [request.host for request in site.requests]
+    assert hosts.index(HOST) <= len(stalled), hosts
+
+
 def test_lines_that_answer_once_are_not_used_again(tmp_path: Path, site: Site) -> None:
     """A server that keeps its lines open and answers the first request of each: two deadlines are lost in all."""
     stalled: list[str] = []

@@ -165,13 +165,22 @@ class Schedule:
         site.placed = True
         self._number += 1
         if site.next_at <= now:
-            urgent = site.errands and site.has_urgent_errand
-            priority, page = (START[0], 0) if urgent else (site.turns, 0) if self._by_turns else site.peek()
-            if priority >= AGAIN:  # behind others of its site, not behind other sites
-                priority -= AGAIN
-            heapq.heappush(self._ready, (priority, page, self._number, site))
+            heapq.heappush(self._ready, (*self._rank(site), self._number, site))
         else:
             heapq.heappush(self._sleeping, (site.next_at, self._number, site))
+
+    def _rank(self, site: Site) -> HeadKey:
+        """Which of the ready sites comes first: errands at once, pages by the key of the head.
+
+        A site that failed the last times comes later by as many levels: where more of them stall than requests may
+        run at once, those that were never asked would wait for every attempt at the others.
+        """
+        if site.errands and not site.failures and site.has_urgent_errand:
+            return START
+        priority, page = (site.turns, 0) if self._by_turns else site.peek()
+        if priority >= AGAIN:  # behind others of its site, not behind other sites
+            priority = 0 if priority == END[0] else priority - AGAIN
+        return priority + site.failures, page
 
     def wake(self, now: float) -> None:
         """Moves the sites whose rest is over to the ready ones."""
