@@ -8,60 +8,43 @@ runs once for each of them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from functools import lru_cache
 from time import monotonic
 from typing import Final
 
 from turbohtml import Document, Element, Namespace
 
-from weft.parse.attributes import MAX_ANCHOR, MAX_REL, code_urls, collapsed, rel_words, srcset_urls, words_of
+from weft.parse.attributes import MAX_ANCHOR, code_urls, collapsed, rel_words, words_of
 from weft.parse.bounds import tree_of
-from weft.parse.content import charset_of, is_html, media_type, sniff_encoding
-from weft.parse.directives import (
-    Directives,
-    header_links,
-    language_of,
-    parse_refresh,
-    robots_directives,
-    x_robots_directives,
+from weft.parse.collected import (
+    AREA,
+    EMBED,
+    FORM,
+    FRAME,
+    IFRAME,
+    IMAGE,
+    MEDIA,
+    ONCLICK,
+    SCRIPT,
+    A,
+    Collected,
 )
+from weft.parse.content import charset_of, is_html, media_type, sniff_encoding
+from weft.parse.directives import language_of, robots_directives
 from weft.parse.text import flat_text, plain_text, seen_text
 from weft.parse.xhtml import markup_of
-from weft.records import Link, LinkKind, Links, Parsed
-from weft.url import MAX_BASE_B, Resolver, encode_fragments
+from weft.records import Parsed
+from weft.url import encode_fragments
 
 __all__ = ["MAX_LINKS", "parse_page"]
 
 MAX_LINKS: Final = 20_000
 MAX_TITLE: Final = 2_000
-MAX_OPAQUE: Final = 2_000
 _MAX_WALK_S = 3.0  # twenty thousand links take a fiftieth of that
-_MAX_TARGETS = 8_000_000  # characters that links may take from a long base, all together
-_MORE_TO_THE_SAME = 10  # times as many links where they lead to few URLs: indexes of manuals, pages full of their types
 
 _FRAME_LEFT_OUT = "documents in frames left out: they took too much time or memory"
-_WEB = ("http://", "https://")
-_NO_BASE = ("data:", "javascript:")  # HTML Standard, "set the frozen base URL"; any other scheme is a base
-_CONTENT_ITSELF = ("data:", "blob:")  # pictures and the like that stand in the page itself are no links
-# A member of an enumeration costs a search and, as a number, a conversion: sixty times a page.
+# A member of an enumeration costs a search: sixty times a page.
 _HTML: Final = Namespace.HTML
 _SVG: Final = Namespace.SVG
-_A: Final = int(LinkKind.A)
-_AREA: Final = int(LinkKind.AREA)
-_LINK: Final = int(LinkKind.LINK)
-_FRAME: Final = int(LinkKind.FRAME)
-_IFRAME: Final = int(LinkKind.IFRAME)
-_REFRESH: Final = int(LinkKind.REFRESH)
-_ONCLICK: Final = int(LinkKind.ONCLICK)
-_FORM: Final = int(LinkKind.FORM)
-_CANONICAL: Final = int(LinkKind.CANONICAL)
-_IMAGE: Final = int(LinkKind.IMAGE)
-_SCRIPT: Final = int(LinkKind.SCRIPT)
-_STYLE: Final = int(LinkKind.STYLE)
-_MEDIA: Final = int(LinkKind.MEDIA)
-_EMBED: Final = int(LinkKind.EMBED)
-_TO_PAGES: Final = frozenset({_A, _AREA, _FRAME, _IFRAME, _REFRESH, _ONCLICK})
-"""Kinds that lead to pages: of a page with too many links they are kept before images, scripts and the like."""
 
 
 def parse_page(
@@ -107,73 +90,15 @@ def parse_page(
     return page.parsed(media, encoding)
 
 
-class _Page:
-    """Collects what one document says. Links found before a late ``<base>`` are taken again."""
+class _Page(Collected):
+    """Reads the tree of one document. Links found before a late ``<base>`` are taken again."""
 
-    # what a page begins with: most of it is never set, and reading a class's default is as quick
-    base: str | None = None
-    base_known = False
-    cut = False
-    unresolved = 0
-    title: str | None = None
-    description: str | None = None
-    language: str | None = None
-    meta_language: str | None = None
-    header_language: str | None = None
-    canonical: str | None = None
-    directives = Directives()
-    text_left = 0  # anchors together cannot be longer than the document, unless links are nested to do harm
-    deadline_s = 0.0
     anchor: Element | None = None  # the last link of the web,
     anchor_at = 0  # its place,
     unnamed: Element | None = None  # and the last one of them that had no text of its own
-    text = ""
     is_inner = False
-    is_crowded = False  # full, and its links lead to many URLs
-    late_left: int | None = None  # how many more there may be: as many as there are links to make room for them
-
-    def __init__(self, url: str, encoding: str, max_links: int, agents: Collection[str]) -> None:
-        self.url = url
-        self.encoding = encoding
-        self.agents = agents
-        self.resolver = Resolver(url, encoding, serialised=True)
-        self.links_wanted = max_links
-        self.max_links = min(max_links, max(100, _MAX_TARGETS // (len(url) + 1)))
-        self.links = Links()
-        self.late: list[Link] = []  # those to pages that came when the page was full
-        self.problems: list[str] = []
-
-    def parsed(self, media: str, encoding: str | None) -> Parsed:
-        if self.unresolved:
-            self.problems.append(f"links that cannot be resolved: {self.unresolved}")
-        if self.late:
-            self._make_room()
-        if self.cut:
-            self.problems.append(f"more than {self.max_links} links: the others are left out")
-        return Parsed(
-            type=media,
-            encoding=encoding,
-            language=self.language or self.meta_language or self.header_language,
-            title=self.title,
-            description=self.description,
-            canonical=self.canonical,
-            base=self.base,
-            noindex=self.directives.noindex,
-            nofollow=self.directives.nofollow,
-            links=self.links,
-            links_cut=self.cut,
-            problem="; ".join(self.problems),
-            text=self.text,
-        )
-
-    def take_headers(self, x_robots_tag: Sequence[str], link_headers: Sequence[str], refresh: str | None) -> None:
-        if x_robots_tag:
-            self.directives = x_robots_directives(x_robots_tag, self.agents)
-        for link in header_links(link_headers):
-            title = link.title.encode("utf-8", "replace").decode("utf-8")
-            self._add_by_rel(link.reference, link.rel, title)
-        if refresh:
-            self._add_refresh(refresh)
+    text_left = 0  # anchors together cannot be longer than the document, unless links are nested to do harm
+    deadline_s = 0.0
 
     def take_tree(self, document: Document) -> None:
         """Everything the tree holds."""
@@ -297,79 +222,15 @@ class _Page:
             reference = element.attr("xlink:href")
             if reference is None:
                 return
-        if not self._has_room() and not self._late_room():
+        if not self.has_room() and not self.late_room():
             self.cut = True
         else:
-            self._add(reference, _A, self._anchor_text(element), rel_words(element.attr("rel") or ""))
-
-    def _add(self, reference: str, kind: int, anchor: str = "", rel: str = "") -> str | None:
-        """The target of a link, now among the links; None where it leads nowhere, or nowhere that counts."""
-        target, fragment = self.resolver.meanings.get(reference), ""
-        if target is None:
-            if reference[:5].lower() == "data:":
-                if kind not in _TO_PAGES:
-                    return None
-                reference = reference[:MAX_OPAQUE]
-            resolver = self.resolver
-            found = resolver.resolve(reference) if "#" in reference else resolver.find(reference, reference)
-            if found is None:
-                self.unresolved += 1
-                return None
-            target, fragment = found
-            if not target.startswith(_WEB):
-                if target.startswith("about:") or (kind not in _TO_PAGES and target.startswith(_CONTENT_ITSELF)):
-                    return None
-                target, fragment = target[:MAX_OPAQUE], fragment[:MAX_OPAQUE]
-        if len(self.links.targets) < self.max_links:
-            self.links.add(target, kind, anchor, rel, fragment)
-            return target
-        self.cut = True
-        if kind in _TO_PAGES and (room := self._late_room()):
-            self.late_left = room - 1
-            self.late.append(Link(target, kind, anchor, rel, fragment))
-        return target
-
-    def _has_room(self) -> bool:
-        """Whether one more link is kept: a full page takes more as long as its links lead to few URLs."""
-        targets = self.links.targets
-        if len(targets) < self.max_links:
-            return True
-        most = min(self.links_wanted * _MORE_TO_THE_SAME, _MAX_TARGETS // (len(self.base or self.url) + 1))
-        if self.is_crowded or self.max_links >= most:
-            return False
-        self.is_crowded = 2 * len(set(targets)) > self.links_wanted
-        if not self.is_crowded:
-            self.max_links = min(self.max_links + self.links_wanted, most)
-        return len(targets) < self.max_links
-
-    def _late_room(self) -> int:
-        """How many links to pages a full page still takes: in the place of others."""
-        if self.late_left is None:
-            self.late_left = sum(kind not in _TO_PAGES for kind in self.links.kinds.values())
-        return self.late_left
-
-    def _make_room(self) -> None:
-        """Puts the links to pages that came late in the place of the last links that lead to none."""
-        kept, leaving = [], len(self.late)
-        for link in reversed(list(self.links)):
-            if leaving and link.kind not in _TO_PAGES:
-                leaving -= 1
-            else:
-                kept.append(link)
-        self.links = Links.of([*reversed(kept), *self.late])
+            self.add(reference, A, self._anchor_text(element), rel_words(element.attr("rel") or ""))
 
     def _take_base(self, element: Element) -> bool:
         """Whether this is the base of the document, which changes what all its links mean."""
         reference = element.attr("href")
-        if self.base_known or reference is None or element.namespace is not _HTML:
-            return False
-        self.base_known = True
-        found = Resolver(self.url, self.encoding, serialised=True).resolve(reference)
-        if found is None or found[0] == self.url or found[0].startswith(_NO_BASE) or len(found[0]) > MAX_BASE_B:
-            return False
-        self.base, self.resolver = found[0], Resolver(found[0], self.encoding, serialised=True)
-        self.max_links = min(self.max_links, max(100, _MAX_TARGETS // (len(found[0]) + 1)))
-        return True
+        return reference is not None and element.namespace is _HTML and self.take_base(reference)
 
     def _take_title(self, element: Element) -> None:
         if self.title is None and element.namespace is _HTML:
@@ -390,35 +251,24 @@ class _Page:
             self.description = collapsed(content, MAX_TITLE) or None
         pragma = (element.attr("http-equiv") or "").strip().lower()
         if pragma == "refresh":
-            self._add_refresh(content)
+            self.add_refresh(content)
         elif pragma == "content-language" and self.meta_language is None:
             self.meta_language = language_of(content)
-
-    def _add_refresh(self, content: str) -> None:
-        refresh = parse_refresh(content)
-        if refresh and refresh.url:
-            self._add(refresh.url, _REFRESH)
 
     def _take_link(self, element: Element) -> None:
         reference = element.attr("href")
         if reference and element.namespace is _HTML:
-            self._add_by_rel(reference, element.attr("rel") or "", words_of(element.attr("title")))
-
-    def _add_by_rel(self, reference: str, rel: str, title: str) -> None:
-        kind, words = _kind_by_rel(rel[:MAX_REL])
-        target = self._add(reference, kind, title, words)
-        if kind == _CANONICAL and self.canonical is None and target and target.startswith(_WEB):
-            self.canonical = target
+            self.add_by_rel(reference, element.attr("rel") or "", words_of(element.attr("title")))
 
     def _take_area(self, element: Element) -> None:
         reference = element.attr("href")
         if reference is not None:
-            self._add(reference, _AREA, words_of(element.attr("alt")), rel_words(element.attr("rel") or ""))
+            self.add(reference, AREA, words_of(element.attr("alt")), rel_words(element.attr("rel") or ""))
 
     def _take_form(self, element: Element) -> None:
         reference = element.attr("action")
         if reference is not None:
-            self._add(reference, _FORM)
+            self.add(reference, FORM)
 
     def _take_image(self, element: Element) -> None:
         alt = words_of(element.attr("alt"))
@@ -426,10 +276,10 @@ class _Page:
             self._name_anchor(element, alt)
         reference = element.attr("src")
         if reference:
-            self._add(reference, _IMAGE, alt)
+            self.add(reference, IMAGE, alt)
         srcset = element.attr("srcset")
         if srcset:
-            self._add_srcset(srcset, alt)
+            self.add_srcset(srcset, alt)
 
     def _name_anchor(self, image: Element, alt: str) -> None:
         """Gives a link without text the ``alt`` of its images. The first one that stands elsewhere ends it."""
@@ -439,26 +289,20 @@ class _Page:
             anchors, at = self.links.anchors, self.anchor_at
             anchors[at] = f"{anchors[at]} {alt}"[:MAX_ANCHOR] if anchors[at] else alt
 
-    def _add_srcset(self, srcset: str, alt: str = "") -> None:
-        for reference in srcset_urls(srcset):
-            if self.cut:
-                break
-            self._add(reference, _IMAGE, alt)
-
     def _take_svg_image(self, element: Element) -> None:
         reference = _svg_href(element)
         if reference and element.namespace is _SVG:
-            self._add(reference, _IMAGE)
+            self.add(reference, IMAGE)
 
     def _take_input(self, element: Element) -> None:
         reference = element.attr("src")
         if reference and (element.attr("type") or "").lower() == "image":
-            self._add(reference, _IMAGE, words_of(element.attr("alt")))
+            self.add(reference, IMAGE, words_of(element.attr("alt")))
 
     def _take_script(self, element: Element) -> None:
         reference = _svg_href(element) if element.namespace is _SVG else element.attr("src")
         if reference:
-            self._add(reference, _SCRIPT)
+            self.add(reference, SCRIPT)
         self._take_unseen(element)
 
     def _take_unseen(self, element: Element) -> None:
@@ -470,13 +314,13 @@ class _Page:
     def _take_media(self, element: Element) -> None:
         reference = element.attr("src")
         if reference:
-            self._add(reference, _MEDIA)
+            self.add(reference, MEDIA)
         poster = element.attr("poster")
         if poster:
-            self._add(poster, _IMAGE)
+            self.add(poster, IMAGE)
         srcset = element.attr("srcset")
         if srcset:
-            self._add_srcset(srcset)
+            self.add_srcset(srcset)
 
     def _take_frame(self, element: Element) -> None:
         document = element.attr("srcdoc")
@@ -484,7 +328,7 @@ class _Page:
             self._take_inner(document)
         reference = element.attr("src")
         if reference:
-            self._add(reference, _FRAME if element.tag == "frame" else _IFRAME, words_of(element.attr("title")))
+            self.add(reference, FRAME if element.tag == "frame" else IFRAME, words_of(element.attr("title")))
 
     def _take_inner(self, markup: str) -> None:
         """Takes the links of a document that an attribute holds: its base is ours, what it says is its own."""
@@ -505,13 +349,13 @@ class _Page:
     def _take_embedded(self, element: Element) -> None:
         reference = element.attr("src") or element.attr("data") or element.attr("code") or element.attr("archive")
         if reference:
-            self._add(reference, _EMBED)
+            self.add(reference, EMBED)
 
     def _take_code(self, element: Element) -> None:
         code = element.attr("onclick")
         if code:
             for reference in code_urls(code):
-                self._add(reference, _ONCLICK, self._anchor_text(element))
+                self.add(reference, ONCLICK, self._anchor_text(element))
 
 
 _TAKERS: Final = {
@@ -555,12 +399,3 @@ def _unseen_size(template: Element, has_code: bool) -> int:
 def _svg_href(element: Element) -> str | None:
     reference = element.attr("href")
     return element.attr("xlink:href") if reference is None else reference
-
-
-@lru_cache(maxsize=256)
-def _kind_by_rel(rel: str) -> tuple[int, str]:
-    """What kind of link a ``<link>`` with this ``rel`` is, and the rel as it is kept."""
-    words = rel_words(rel)
-    if "stylesheet" in words:
-        return _STYLE, words
-    return (_CANONICAL if "canonical" in words.split() else _LINK), words

@@ -34,7 +34,7 @@ def story_of(crawl: StoredCrawl, url: str) -> Story:
 def _kept_part(crawl: StoredCrawl, text: str) -> str:
     """What the crawl keeps of a URL, however long it is."""
     if not text.startswith(("http://", "https://")):
-        from weft.parse.html import MAX_OPAQUE
+        from weft.parse.collected import MAX_OPAQUE
 
         return text[:MAX_OPAQUE]
     spec = spec_of(crawl)
