@@ -39,7 +39,7 @@ def shown_text(text: str) -> str:
     return _IN_A_TEXT.sub(_escape, text.replace("\r\n", "\n"))
 
 
-def plain_text(text: str) -> str:
+def piped_text(text: str) -> str:
     """Text of many lines for a pipe, which may end at a terminal all the same: nothing that steers one.
 
     Marks of direction stay: some languages are written with them.

@@ -11,7 +11,7 @@ from weft.derive.nearest import nearest_urls
 from weft.derive.read import Page, StoredCrawl
 from weft.errors import NO_URL, SpecError, WeftError
 from weft.human import command, counted
-from weft.safe import plain_text, shown, shown_text
+from weft.safe import piped_text, shown, shown_text
 from weft.url import parse
 
 
@@ -76,7 +76,7 @@ def _print_text(body: bytes, answer: Answer) -> None:
     if sys.stdout.isatty():
         print(shown_text(text))
     else:
-        sys.stdout.buffer.write(plain_text(text).encode("utf-8", "replace") + (b"" if text.endswith("\n") else b"\n"))
+        sys.stdout.buffer.write(piped_text(text).encode("utf-8", "replace") + (b"" if text.endswith("\n") else b"\n"))
 
 
 def _summary(page: Page, answer: Answer | None) -> Iterator[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from weft.lazy import regex
 
 _HEADER_NAME = regex(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)
-_LOG_BEGINS = b"time,purpose,url,"
+_LOG_BEGINS = b"time,purpose,url,"  # as the logs of ``observe`` do, which options need not load
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
