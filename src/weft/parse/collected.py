@@ -9,7 +9,7 @@ from typing import Final
 from weft.parse.attributes import MAX_REL, rel_words, srcset_urls
 from weft.parse.directives import Directives, header_links, parse_refresh, x_robots_directives
 from weft.records import Link, LinkKind, Links, Parsed
-from weft.url import MAX_BASE_B, Resolver
+from weft.url import MAX_BASE_B, Resolver, Target
 
 MAX_OPAQUE: Final = 2_000
 _MAX_TARGETS = 8_000_000  # characters that links may take from a long base, all together
@@ -29,7 +29,7 @@ IMAGE: Final = int(LinkKind.IMAGE)
 MEDIA: Final = int(LinkKind.MEDIA)
 ONCLICK: Final = int(LinkKind.ONCLICK)
 SCRIPT: Final = int(LinkKind.SCRIPT)
-_CANONICAL: Final = int(LinkKind.CANONICAL)
+CANONICAL: Final = int(LinkKind.CANONICAL)
 _LINK: Final = int(LinkKind.LINK)
 _REFRESH: Final = int(LinkKind.REFRESH)
 _STYLE: Final = int(LinkKind.STYLE)
@@ -94,9 +94,9 @@ class Collected:
             self.add(refresh.url, _REFRESH)
 
     def add_by_rel(self, reference: str, rel: str, title: str) -> None:
-        kind, words = _kind_by_rel(rel[:MAX_REL])
+        kind, words = kind_by_rel(rel[:MAX_REL])
         target = self.add(reference, kind, title, words)
-        if kind == _CANONICAL and self.canonical is None and target and target.startswith(_WEB):
+        if kind == CANONICAL and self.canonical is None and target and target.startswith(_WEB):
             self.canonical = target
 
     def add_srcset(self, srcset: str, alt: str = "") -> None:
@@ -109,20 +109,10 @@ class Collected:
         """The target of a link, now among the links; None where it leads nowhere, or nowhere that counts."""
         target, fragment = self.resolver.meanings.get(reference), ""
         if target is None:
-            if reference[:5].lower() == "data:":
-                if kind not in _TO_PAGES:
-                    return None
-                reference = reference[:MAX_OPAQUE]
-            resolver = self.resolver
-            found = resolver.resolve(reference) if "#" in reference else resolver.find(reference, reference)
+            found = self.target_of(reference, kind)
             if found is None:
-                self.unresolved += 1
                 return None
             target, fragment = found
-            if not target.startswith(_WEB):
-                if target.startswith("about:") or (kind not in _TO_PAGES and target.startswith(_CONTENT_ITSELF)):
-                    return None
-                target, fragment = target[:MAX_OPAQUE], fragment[:MAX_OPAQUE]
         if len(self.links.targets) < self.max_links:
             self.links.add(target, kind, anchor, rel, fragment)
             return target
@@ -131,6 +121,24 @@ class Collected:
             self.late_left = room - 1
             self.late.append(Link(target, kind, anchor, rel, fragment))
         return target
+
+    def target_of(self, reference: str, kind: int) -> Target | None:
+        """Where a link leads, and its fragment; None where it leads nowhere, or nowhere that counts."""
+        if reference[:5].lower() == "data:":
+            if kind not in _TO_PAGES:
+                return None
+            reference = reference[:MAX_OPAQUE]
+        resolver = self.resolver
+        found = resolver.resolve(reference) if "#" in reference else resolver.find(reference, reference)
+        if found is None:
+            self.unresolved += 1
+            return None
+        target, fragment = found
+        if target.startswith(_WEB):
+            return found
+        if target.startswith("about:") or (kind not in _TO_PAGES and target.startswith(_CONTENT_ITSELF)):
+            return None
+        return target[:MAX_OPAQUE], fragment[:MAX_OPAQUE]
 
     def has_room(self) -> bool:
         """Whether one more link is kept: a full page takes more as long as its links lead to few URLs."""
@@ -186,9 +194,9 @@ class Collected:
 
 
 @lru_cache(maxsize=256)
-def _kind_by_rel(rel: str) -> tuple[int, str]:
+def kind_by_rel(rel: str) -> tuple[int, str]:
     """What kind of link a ``<link>`` with this ``rel`` is, and the rel as it is kept."""
     words = rel_words(rel)
     if "stylesheet" in words:
         return _STYLE, words
-    return (_CANONICAL if "canonical" in words.split() else _LINK), words
+    return (CANONICAL if "canonical" in words.split() else _LINK), words

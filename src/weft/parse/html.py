@@ -9,27 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from time import monotonic
-from typing import Final
+from typing import Final, TypeVar
 
 from turbohtml import Document, Element, Namespace
 
 from weft.parse.attributes import MAX_ANCHOR, code_urls, collapsed, rel_words, words_of
 from weft.parse.bounds import tree_of
-from weft.parse.collected import (
-    AREA,
-    EMBED,
-    FORM,
-    FRAME,
-    IFRAME,
-    IMAGE,
-    MEDIA,
-    ONCLICK,
-    SCRIPT,
-    A,
-    Collected,
-)
+from weft.parse.collected import FRAME, IFRAME, IMAGE, ONCLICK, SCRIPT, A
 from weft.parse.content import charset_of, is_html, media_type, sniff_encoding
-from weft.parse.directives import language_of, robots_directives
+from weft.parse.directives import language_of
+from weft.parse.elements import Elements
+from weft.parse.quick import QuickPage
 from weft.parse.text import flat_text, plain_text, seen_text
 from weft.parse.xhtml import markup_of
 from weft.records import Parsed
@@ -38,13 +28,14 @@ from weft.url import encode_fragments
 __all__ = ["MAX_LINKS", "parse_page"]
 
 MAX_LINKS: Final = 20_000
-MAX_TITLE: Final = 2_000
 _MAX_WALK_S = 3.0  # twenty thousand links take a fiftieth of that
 
 _FRAME_LEFT_OUT = "documents in frames left out: they took too much time or memory"
 # A member of an enumeration costs a search: sixty times a page.
 _HTML: Final = Namespace.HTML
 _SVG: Final = Namespace.SVG
+
+_Page = TypeVar("_Page", bound=Elements)
 
 
 def parse_page(
@@ -68,15 +59,25 @@ def parse_page(
     media = media_type(content_type, body)
     charset = charset_of(content_type)
     encoding = sniff_encoding(body, charset, media) if is_html(media) else charset
-    page = _Page(url, encoding or "utf-8", max_links, agents)
-    page.take_headers(x_robots_tag, link_headers, refresh_header)
-    page.header_language = language_of(content_language)
+
+    def begun(page: _Page) -> _Page:
+        page.take_headers(x_robots_tag, link_headers, refresh_header)
+        page.header_language = language_of(content_language)
+        return page
+
     if encoding is None or not is_html(media):
+        plain = begun(Elements(url, encoding or "utf-8", max_links, agents))
         if with_text and media.startswith("text/"):
-            page.text = plain_text(body, content_type)
-        return page.parsed(media, encoding)
+            plain.text = plain_text(body, content_type)
+        return plain.parsed(media, encoding)
+    markup, markup_encoding = markup_of(body, media, encoding)
+    if not with_text:
+        quick = begun(QuickPage(url, encoding, max_links, agents))
+        if quick.read(markup, markup_encoding):
+            return quick.parsed(media, encoding)
+    page = begun(_TreePage(url, encoding, max_links, agents))
     try:
-        tree = tree_of(*markup_of(body, media, encoding))
+        tree = tree_of(markup, markup_encoding)
         if tree is None:
             page.problems.append("too large a tree: parsing took too much memory")
             return page.parsed(media, encoding)
@@ -90,7 +91,7 @@ def parse_page(
     return page.parsed(media, encoding)
 
 
-class _Page(Collected):
+class _TreePage(Elements):
     """Reads the tree of one document. Links found before a late ``<base>`` are taken again."""
 
     anchor: Element | None = None  # the last link of the web,
@@ -233,53 +234,29 @@ class _Page(Collected):
         return reference is not None and element.namespace is _HTML and self.take_base(reference)
 
     def _take_title(self, element: Element) -> None:
-        if self.title is None and element.namespace is _HTML:
-            self.title = collapsed(element.text, MAX_TITLE)
+        if element.namespace is _HTML:
+            self.take_title(element.text)
 
     def _take_html(self, element: Element) -> None:
-        if self.language is None:
-            self.language = language_of(element.attr("lang")) or language_of(element.attr("xml:lang"))
+        self.take_language(element.attr("lang"), element.attr("xml:lang"))
 
     def _take_meta(self, element: Element) -> None:
-        content = element.attr("content")
-        if content is None:
-            return
-        name = (element.attr("name") or "").strip().lower()
-        if name == "robots" or name in self.agents:
-            self.directives |= robots_directives(content)
-        elif name == "description" and not self.description:
-            self.description = collapsed(content, MAX_TITLE) or None
-        pragma = (element.attr("http-equiv") or "").strip().lower()
-        if pragma == "refresh":
-            self.add_refresh(content)
-        elif pragma == "content-language" and self.meta_language is None:
-            self.meta_language = language_of(content)
+        self.take_meta(element.attr)
 
     def _take_link(self, element: Element) -> None:
-        reference = element.attr("href")
-        if reference and element.namespace is _HTML:
-            self.add_by_rel(reference, element.attr("rel") or "", words_of(element.attr("title")))
+        if element.namespace is _HTML:
+            self.take_link(element.attr)
 
     def _take_area(self, element: Element) -> None:
-        reference = element.attr("href")
-        if reference is not None:
-            self.add(reference, AREA, words_of(element.attr("alt")), rel_words(element.attr("rel") or ""))
+        self.take_area(element.attr)
 
     def _take_form(self, element: Element) -> None:
-        reference = element.attr("action")
-        if reference is not None:
-            self.add(reference, FORM)
+        self.take_form(element.attr)
 
     def _take_image(self, element: Element) -> None:
-        alt = words_of(element.attr("alt"))
         if self.unnamed is not None:
-            self._name_anchor(element, alt)
-        reference = element.attr("src")
-        if reference:
-            self.add(reference, IMAGE, alt)
-        srcset = element.attr("srcset")
-        if srcset:
-            self.add_srcset(srcset, alt)
+            self._name_anchor(element, words_of(element.attr("alt")))
+        self.take_image(element.attr)
 
     def _name_anchor(self, image: Element, alt: str) -> None:
         """Gives a link without text the ``alt`` of its images. The first one that stands elsewhere ends it."""
@@ -295,9 +272,7 @@ class _Page(Collected):
             self.add(reference, IMAGE)
 
     def _take_input(self, element: Element) -> None:
-        reference = element.attr("src")
-        if reference and (element.attr("type") or "").lower() == "image":
-            self.add(reference, IMAGE, words_of(element.attr("alt")))
+        self.take_input(element.attr)
 
     def _take_script(self, element: Element) -> None:
         reference = _svg_href(element) if element.namespace is _SVG else element.attr("src")
@@ -312,23 +287,13 @@ class _Page(Collected):
             self.anchor = None
 
     def _take_media(self, element: Element) -> None:
-        reference = element.attr("src")
-        if reference:
-            self.add(reference, MEDIA)
-        poster = element.attr("poster")
-        if poster:
-            self.add(poster, IMAGE)
-        srcset = element.attr("srcset")
-        if srcset:
-            self.add_srcset(srcset)
+        self.take_media(element.attr)
 
     def _take_frame(self, element: Element) -> None:
         document = element.attr("srcdoc")
         if document and not self.is_inner and element.tag == "iframe":
             self._take_inner(document)
-        reference = element.attr("src")
-        if reference:
-            self.add(reference, FRAME if element.tag == "frame" else IFRAME, words_of(element.attr("title")))
+        self.take_frame(element.attr, FRAME if element.tag == "frame" else IFRAME)
 
     def _take_inner(self, markup: str) -> None:
         """Takes the links of a document that an attribute holds: its base is ours, what it says is its own."""
@@ -338,7 +303,7 @@ class _Page(Collected):
             if _FRAME_LEFT_OUT not in self.problems:
                 self.problems.append(_FRAME_LEFT_OUT)
             return
-        inner = _Page(self.base or self.url, self.encoding, self.max_links - len(self.links), self.agents)
+        inner = _TreePage(self.base or self.url, self.encoding, self.max_links - len(self.links), self.agents)
         inner.is_inner, inner.text_left, inner.deadline_s = True, len(markup) + MAX_ANCHOR, self.deadline_s
         inner.take_tree(tree.document)
         for link in inner.links:
@@ -347,9 +312,7 @@ class _Page(Collected):
         self.cut = self.cut or inner.cut
 
     def _take_embedded(self, element: Element) -> None:
-        reference = element.attr("src") or element.attr("data") or element.attr("code") or element.attr("archive")
-        if reference:
-            self.add(reference, EMBED)
+        self.take_embedded(element.attr)
 
     def _take_code(self, element: Element) -> None:
         code = element.attr("onclick")
@@ -359,26 +322,26 @@ class _Page(Collected):
 
 
 _TAKERS: Final = {
-    "applet": _Page._take_embedded,
-    "area": _Page._take_area,
-    "audio": _Page._take_media,
-    "embed": _Page._take_embedded,
-    "form": _Page._take_form,
-    "frame": _Page._take_frame,
-    "html": _Page._take_html,
-    "iframe": _Page._take_frame,
-    "image": _Page._take_svg_image,
-    "img": _Page._take_image,
-    "input": _Page._take_input,
-    "link": _Page._take_link,
-    "meta": _Page._take_meta,
-    "object": _Page._take_embedded,
-    "script": _Page._take_script,
-    "source": _Page._take_media,
-    "style": _Page._take_unseen,
-    "title": _Page._take_title,
-    "track": _Page._take_media,
-    "video": _Page._take_media,
+    "applet": _TreePage._take_embedded,
+    "area": _TreePage._take_area,
+    "audio": _TreePage._take_media,
+    "embed": _TreePage._take_embedded,
+    "form": _TreePage._take_form,
+    "frame": _TreePage._take_frame,
+    "html": _TreePage._take_html,
+    "iframe": _TreePage._take_frame,
+    "image": _TreePage._take_svg_image,
+    "img": _TreePage._take_image,
+    "input": _TreePage._take_input,
+    "link": _TreePage._take_link,
+    "meta": _TreePage._take_meta,
+    "object": _TreePage._take_embedded,
+    "script": _TreePage._take_script,
+    "source": _TreePage._take_media,
+    "style": _TreePage._take_unseen,
+    "title": _TreePage._take_title,
+    "track": _TreePage._take_media,
+    "video": _TreePage._take_media,
 }
 _TAGS: Final = ("a", "base", "template", *_TAKERS)
 _TAGS_AND_CODE: Final = ",".join([*_TAGS, "[onclick]"])
