@@ -458,7 +458,7 @@ def test_a_parser_that_fails_is_a_fact_about_the_page(monkeypatch: pytest.Monkey
     def fail(body: bytes, encoding: str) -> None:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("weft.parse.html.tree_of", fail)
+    monkeypatch.setattr("weft.parse.tree.tree_of", fail)
     found = parse_page(b"<template></template><a href=x>", URL, "text/html", ["noindex"])
     assert (found.problem, found.noindex, len(found.links)) == ("parser failed: RuntimeError: broken", True, 0)
 

@@ -17,11 +17,12 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final, NamedTuple
-
-import turbohtml
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from weft.lazy import regex
+
+if TYPE_CHECKING:
+    import turbohtml
 
 try:
     import resource
@@ -76,6 +77,8 @@ def tree_of(body: bytes, encoding: str) -> Tree | None:
 
 
 def _parse(body: bytes, encoding: str) -> turbohtml.Document:
+    import turbohtml
+
     return turbohtml.parse(body, encoding=encoding, positions=False, allow_declarative_shadow_roots=False)
 
 

@@ -12,8 +12,6 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Final
 
-import turbohtml
-
 from weft.lazy import regex
 from weft.parse.bounds import memory_bound
 
@@ -36,6 +34,13 @@ _CHARSET = re.compile(
     r'|(?<![^\s;,:])charset=(?:"((?:[^"\\]|\\.)*+)"|[ \t]*+([^\s;,"]+))(?=\s*(?:[;,]|$))',
     re.IGNORECASE,
 )
+_COMMON_LABELS = {
+    "utf-8": "utf-8",
+    "utf8": "utf-8",
+    "iso-8859-1": "windows-1252",
+    "us-ascii": "windows-1252",
+    "windows-1252": "windows-1252",
+}
 _UNKNOWN_TYPES = frozenset({"", "unknown/unknown", "application/unknown", "*/*"})
 
 _SIGNATURES: Final[tuple[tuple[bytes, str], ...]] = (
@@ -158,6 +163,11 @@ def charset_of(content_type: str | None) -> str | None:
 @lru_cache(maxsize=512)
 def encoding_named(label: str) -> str | None:
     """The WHATWG name, in lower case, of the encoding that a label stands for; None for an unknown label."""
+    known = _COMMON_LABELS.get(label.lower())
+    if known:
+        return known
+    import turbohtml  # it knows all of them; most crawls meet none but these
+
     try:
         name = turbohtml.parse(b"", encoding=label).encoding if len(label) < 50 else None
     except (LookupError, ValueError):
@@ -242,6 +252,8 @@ def _meta_encoding(body: bytes) -> str | None:
     found = _prescan_of_start(body[:first_meta]) or _prescan(body[:PRESCAN_B])
     if found or b"charset" not in body[PRESCAN_B:LATE_META_B].lower():
         return found
+    import turbohtml
+
     try:
         with memory_bound():
             document = turbohtml.parse(body[:LATE_META_B], positions=False)
