@@ -10,12 +10,40 @@ PyDoc_STRVAR(read_doc,
     "None: only its tree tells; what was added and told until then is to be forgotten. Else whether some of the\n"
     "fragments are not written as URLs hold them.");
 
+PyDoc_STRVAR(digest_doc,
+    "digest(head, body) -> str\n\nThe SHA-1 of both together, as WARC spells it.");
+
+PyDoc_STRVAR(digests_doc,
+    "digests(head, body) -> tuple[str, str]\n\nThe SHA-1 of the body, and of both together, as WARC spells them.");
+
+PyDoc_STRVAR(pack_doc,
+    "pack_links(infos, mask, kind, kinds, offered, anchors, rels, fragments) -> str\n\n"
+    "The rows of a page's links as JSON; the id of a target is what the mask leaves of its info, and its kind that of\n"
+    "all unless it has one of its own.");
+
+PyDoc_STRVAR(external_doc,
+    "count_external(targets, own, other) -> int | None\n\n"
+    "How many URLs of the web begin with neither; None where one has credentials and wants a closer look.");
+
 static PyMethodDef methods[] = {
     {"read", read_quickly, METH_VARARGS, read_doc},
+    {"pack_links", pack_links, METH_VARARGS, pack_doc},
+    {"count_external", count_external, METH_VARARGS, external_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMethodDef digest_methods[] = {
+    {"digest", digest, METH_VARARGS, digest_doc},
+    {"digests", digests, METH_VARARGS, digests_doc},
     {NULL, NULL, 0, NULL},
 };
 
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "weft_native", "Compiled parts of weft.", -1, methods, NULL, NULL, NULL, NULL};
 
-PyMODINIT_FUNC PyInit_weft_native(void) { return prepare_quick() < 0 ? NULL : PyModule_Create(&definition); }
+PyMODINIT_FUNC PyInit_weft_native(void) {
+    if (prepare_quick() < 0) return NULL;
+    PyObject *module = PyModule_Create(&definition);
+    if (module && has_digests() && PyModule_AddFunctions(module, digest_methods) < 0) Py_CLEAR(module);
+    return module;
+}

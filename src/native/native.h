@@ -8,4 +8,11 @@
 int prepare_quick(void);
 PyObject *read_quickly(PyObject *module, PyObject *args);
 
+int has_digests(void);
+PyObject *digest(PyObject *module, PyObject *args);
+PyObject *digests(PyObject *module, PyObject *args);
+
+PyObject *pack_links(PyObject *module, PyObject *args);
+PyObject *count_external(PyObject *module, PyObject *args);
+
 #endif

@@ -393,7 +393,9 @@ class Crawl:
             packs = self._offer(batch)
             for done, found in entries:
                 frontier.discovery.prefetch(url for url, _ in found)
-                packs.append((done.visit.id, frontier.discovery.offer_sitemap(done.visit.id, found)))
+                packed = frontier.discovery.offer_sitemap(done.visit.id, found)
+                if packed:
+                    packs.append((done.visit.id, packed))
                 done.visit.out_links = len(found)
             for url, source in frontier.later_seeds:
                 frontier.discovery.seed(url, source)
@@ -401,7 +403,8 @@ class Crawl:
             for done in batch:
                 done.visit.url = done.visit.url or frontier.discovery.name(done.lease.url)
             store.totals["pages"] += self._batch_stored
-            store.totals["links"] += sum(len(links) for _, links in packs)
+            store.totals["links"] += sum(len(done.links) for done in batch if done.lease.purpose is PAGE)
+            store.totals["links"] += sum(len(found) for _, found in entries)
             store.totals["bytes"] += sum(done.visit.size_wire or 0 for done in batch)
             for bug in self._bugs:
                 store.bug(*bug)
@@ -429,7 +432,8 @@ class Crawl:
                 f" `{command('status', parts.folder.path)}` tells where they are described"
             )
 
-    def _offer(self, batch: list[Concluded]) -> list[tuple[int, list[tuple[int | str, ...]]]]:
+    def _offer(self, batch: list[Concluded]) -> list[tuple[int, str]]:
+        """The links of each page as they are stored; what belongs to the crawl is admitted."""
         frontier = self.parts.frontier
         frontier.discovery.prefetch(target for done in batch for target in done.links.targets)
         packs = []

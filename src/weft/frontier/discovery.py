@@ -14,7 +14,7 @@ from itertools import repeat
 import msgspec
 
 from weft.errors import Reason
-from weft.frontier.links import KnownLinks, PackedLink, external_links, packed_links
+from weft.frontier.links import KnownLinks, PackedLink, external_links, packed, packed_links
 from weft.frontier.pages import OPEN_REASONS, Found, Hand, PageRow, Way, flags_of
 from weft.frontier.polite import Schedule, Waiting
 from weft.frontier.seen import (
@@ -152,13 +152,11 @@ class Discovery:
         )
         return len(self.admitted) > before
 
-    def offer(
-        self, hand: Hand, visit: int, links: Links, nofollow: bool, duplicate: bool = False
-    ) -> tuple[list[PackedLink], Found]:
-        """Every link of a page as it is stored, and what they led to; admits what belongs to the crawl."""
+    def offer(self, hand: Hand, visit: int, links: Links, nofollow: bool, duplicate: bool = False) -> tuple[str, Found]:
+        """Every link of a page as it is stored, "" for none, and what they led to; admits what belongs to the crawl."""
         hand.offered = True
         if not links.targets:
-            return [], Found(0, [], ())
+            return "", Found(0, [], ())
         if self._normalizer.ip_hosts:  # R14: a link to the address of a known host is one to the host
             links = msgspec.structs.replace(links, targets=list(map(self._normalizer.named, links.targets)))
             self.prefetch(links.targets)
@@ -220,9 +218,9 @@ class Discovery:
             infos[at] = info
         return new
 
-    def offer_sitemap(self, visit: int, entries: Sequence[tuple[str, str]]) -> list[PackedLink]:
+    def offer_sitemap(self, visit: int, entries: Sequence[tuple[str, str]]) -> str:
         """The entries (URL, date of change) of a sitemap, admitted at depth 1; the date is put where anchors are."""
-        packed: list[PackedLink] = []
+        rows: list[PackedLink] = []
         way = Way(None, visit, 1, 0)
         for url, changed in entries:
             link = Link(url, LinkKind.SITEMAP.value)
@@ -231,8 +229,8 @@ class Discovery:
                 info = self._meet(link, way)
             elif info > reach(1):
                 self._reconsider(link, url_id_of(info), way)
-            packed.append((url_id_of(info), LinkKind.SITEMAP.value, 1, changed))
-        return packed
+            rows.append((url_id_of(info), LinkKind.SITEMAP.value, 1, changed))
+        return packed(rows) if rows else ""
 
     def _meet(self, link: Link, way: Way) -> int:
         """Gives a text that is new its id, and a page if its key is new; returns what is known of it now."""

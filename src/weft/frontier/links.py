@@ -5,29 +5,46 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import overload
 
+import msgspec
+
 from weft.frontier.seen import ADMITTED, ID
-from weft.records import Links
+from weft.native import count_external, pack_links
+from weft.records import LinkKind, Links
 from weft.url import site_of
+
+_A = int(LinkKind.A)
+_encode = msgspec.json.Encoder().encode
 
 PackedLink = tuple[int | str, ...]
 """Id of the target, number of the kind, 1 if it may be followed, anchor, and, if any link of the page has one, rel and
 fragment."""
 
 
-def packed_links(links: Links, infos: Sequence[int], offered: Sequence[int]) -> list[PackedLink]:
-    """The rows of a page's links, in order."""
+def packed_links(links: Links, infos: list[int], offered: list[int]) -> str:
+    """The rows of a page's links, in order, as JSON."""
+    if pack_links is not None:
+        return pack_links(infos, ID, _A, links.kinds, offered, links.anchors, links.rels, links.fragments)
     columns: list[Sequence[int | str]] = [[info & ID for info in infos], links.kind_column(), offered, links.anchors]
     if links.rels or any(links.fragments):
         columns += links.rel_column(), links.fragments
-    return list(zip(*columns, strict=True))
+    return packed(list(zip(*columns, strict=True)))
 
 
-def external_links(targets: Sequence[str], prefix: str) -> int:
+def packed(rows: Sequence[PackedLink]) -> str:
+    """Rows of links as JSON."""
+    return _encode(rows).decode()
+
+
+def external_links(targets: list[str], prefix: str) -> int:
     """How many URLs lead to another site than the one whose URLs begin like this.
 
     Its http and its https are one site, and so is it with other credentials: only those need a closer look.
     """
     other = f"http{prefix[5:]}" if prefix.startswith("https") else f"https{prefix[4:]}"
+    if count_external is not None and "@" not in prefix:
+        count = count_external(targets, prefix, other)
+        if count is not None:
+            return count
     own = (prefix, other)
     outside = [target for target in targets if not target.startswith(own) and target.startswith("http")]
     if "@" in prefix or any("@" in target for target in outside):

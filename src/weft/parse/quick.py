@@ -6,22 +6,15 @@ leaves the page to the tree, so that the two never differ but in time: a page co
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from weft.native import read
 from weft.parse.attributes import MAX_ANCHOR, MAX_REL, collapsed, rel_words
 from weft.parse.collected import CANONICAL, IFRAME, IMAGE, SCRIPT, A, kind_by_rel
 from weft.parse.content import decode
 from weft.parse.elements import Attr, Elements
 from weft.url import encode_fragments
-
-try:
-    if os.environ.get("WEFT_PURE_PYTHON"):
-        raise ImportError("not wanted")
-    from weft_native import read
-except ImportError:
-    read = None
 
 _TOOLS: Final = A, IMAGE, SCRIPT, CANONICAL, rel_words, kind_by_rel, collapsed, MAX_ANCHOR, MAX_REL
 _META_NAMES: Final = frozenset({"robots", "description", "refresh", "content-language"})

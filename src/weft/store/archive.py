@@ -10,7 +10,7 @@ from typing import Protocol
 from weft.errors import Cause
 from weft.records import Failure, Fetched, Lease, Visit
 from weft.store.sql import StoredBody
-from weft.store.warc import RevisitOf, WarcWriter, payload_digest
+from weft.store.warc import RevisitOf, WarcWriter, payload_digest, response_block
 
 REVISIT_MIN_B = 256  # below it the record that refers is larger than what it saves
 
@@ -45,7 +45,8 @@ class Archive:
                     return
                 place = self._writer.write_metadata(lease.url, moment, {"cause": cause.value, "detail": detail})
             case Fetched():
-                visit.digest = payload_digest(answer.wire)
+                block = response_block(answer.head, answer.wire)
+                visit.digest = block.payload_digest
                 revisit = self._same_payload(visit, answer)
                 visit.revisit = revisit is not None
                 place = self._writer.write_exchange(
@@ -58,7 +59,7 @@ class Archive:
                     answer.http_version,
                     "length" if answer.truncated else None,
                     revisit,
-                    digest=visit.digest,
+                    block,
                 )
         kept.warc, visit.warc_offset, visit.warc_length = place.file, place.offset, place.length
 

@@ -13,7 +13,6 @@ from weft.store.bodies import SharedBodies
 _COLUMNS = ", ".join("?" * len(Visit.__struct_fields__))
 _INSERT_VISIT = f"INSERT INTO visit({', '.join(Visit.__struct_fields__)}) VALUES({_COLUMNS})"
 BODIES_IN_RAM = 500_000
-_encode = msgspec.json.Encoder().encode
 
 
 class StoredBody(msgspec.Struct, frozen=True):
@@ -82,7 +81,7 @@ class SqlStore:
     def write(
         self,
         visits: Sequence[Visit],
-        packs: Sequence[tuple[int, Sequence[object]]],
+        packs: Sequence[tuple[int, str]],
         positions: Mapping[str, tuple[int, bool]],
         sketches: Sequence[tuple[int, bytes]] = (),
     ) -> None:
@@ -93,9 +92,7 @@ class SqlStore:
             [(self.warc_id(file), file, size, closed) for file, (size, closed) in positions.items()],
         )
         self._db.executemany(_INSERT_VISIT, map(msgspec.structs.astuple, visits))
-        self._db.executemany(
-            "INSERT INTO link_pack VALUES(?, ?)", [(visit, _encode(links).decode()) for visit, links in packs if links]
-        )
+        self._db.executemany("INSERT INTO link_pack VALUES(?, ?)", packs)
         self._db.executemany("INSERT INTO sketch VALUES(?, ?)", sketches)
         self._db.executemany("INSERT OR REPLACE INTO counter VALUES(?, ?)", list(self.totals.items()))
 

@@ -1,0 +1,35 @@
+"""The compiled parts of weft (src/native); each is None where weft was set up without a C compiler.
+
+Whoever uses one says the same in Python beside it. ``WEFT_PURE_PYTHON=1`` in the environment leaves them out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+
+def _load() -> ModuleType | None:
+    if os.environ.get("WEFT_PURE_PYTHON"):
+        return None
+    try:
+        import weft_native
+    except ImportError:
+        return None
+    return weft_native  # type: ignore[no-any-return]
+
+
+_native = _load()
+
+read: Callable[..., bool | None] | None = getattr(_native, "read", None)
+"""Reads an ordinary page (``weft.parse.quick``)."""
+
+pack_links: Callable[..., str] | None = getattr(_native, "pack_links", None)
+count_external: Callable[[list[str], str, str], int | None] | None = getattr(_native, "count_external", None)
+"""The links of a page as they are stored, and how many lead elsewhere (``weft.frontier.links``)."""
+
+digest: Callable[[Any, Any], str] | None = getattr(_native, "digest", None)
+digests: Callable[[Any, Any], tuple[str, str]] | None = getattr(_native, "digests", None)
+"""SHA-1 as WARC spells it (``weft.store.warc``); only for processors that have instructions for it."""
