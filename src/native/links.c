@@ -41,17 +41,20 @@ static int put_text(Json *json, PyObject *text) {
     char *to = json->bytes + json->size;
     *to++ = '"';
     for (const char *end = bytes + size; bytes < end; bytes++) {
+        const char *start = bytes;
+        while (bytes < end && (unsigned char)*bytes >= 0x20 && *bytes != '"' && *bytes != '\\') bytes++;
+        memcpy(to, start, (size_t)(bytes - start));
+        to += bytes - start;
+        if (bytes == end) break;
         unsigned char c = (unsigned char)*bytes;
         if (c == '"' || c == '\\') {
             *to++ = '\\';
             *to++ = (char)c;
-        } else if (c < 0x20) {
+        } else {
             static const char hex[] = "0123456789abcdef";
             memcpy(to, "\\u00", 4);
             to[4] = hex[c >> 4], to[5] = hex[c & 15];
             to += 6;
-        } else {
-            *to++ = (char)c;
         }
     }
     *to++ = '"';
@@ -62,48 +65,61 @@ static int put_text(Json *json, PyObject *text) {
 /* The number at a place of a list, or -1 with an exception. */
 static long long number_at(PyObject *list, Py_ssize_t at) { return PyLong_AsLongLong(PyList_GET_ITEM(list, at)); }
 
-/* What a dictionary by place has for this one, borrowed, or NULL: nothing, or an exception is set. */
-static PyObject *named_at(PyObject *by_place, Py_ssize_t at) {
-    PyObject *key = PyLong_FromSsize_t(at), *found = key ? PyDict_GetItemWithError(by_place, key) : NULL;
-    Py_XDECREF(key);
-    return found;
+/* What dictionaries by place have for each place: kinds as bytes, rels borrowed or NULL. */
+typedef struct {
+    unsigned char *kinds;
+    PyObject **rels;
+} Places;
+
+static int fill_places(Places *places, Py_ssize_t count, unsigned char kind, PyObject *kinds, PyObject *rels) {
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    places->rels = PyMem_Calloc((size_t)count + 1, sizeof(PyObject *) + 1);
+    if (!places->rels) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    places->kinds = (unsigned char *)(places->rels + count);
+    memset(places->kinds, kind, (size_t)count);
+    while (PyDict_Next(kinds, &at, &key, &value)) {
+        Py_ssize_t place = PyLong_AsSsize_t(key);
+        if (place >= 0 && place < count) places->kinds[place] = (unsigned char)PyLong_AsLong(value);
+    }
+    for (at = 0; PyDict_Next(rels, &at, &key, &value);) {
+        Py_ssize_t place = PyLong_AsSsize_t(key);
+        if (place >= 0 && place < count) places->rels[place] = value;
+    }
+    return PyErr_Occurred() ? -1 : 0;
 }
 
-static int put_link(Json *json, Py_ssize_t at, long long id, long long kind, PyObject *kinds, PyObject *offered, PyObject *anchors,
-                    PyObject *rels, PyObject *fragments, int has_more) {
-    long long is_offered = number_at(offered, at);
-    PyObject *named = PyDict_GET_SIZE(kinds) ? named_at(kinds, at) : NULL;
-    if (named) kind = PyLong_AsLongLong(named);
-    if (PyErr_Occurred() || room_for(json, 80) < 0) return -1;
+static int put_link(Json *json, long long id, int kind, long long is_offered, PyObject *anchor) {
+    if (room_for(json, 80) < 0) return -1;
     json->bytes[json->size++] = '[';
     put_number(json, (unsigned long long)id, ',');
     put_number(json, (unsigned long long)kind, ',');
     put_number(json, (unsigned long long)is_offered, ',');
-    if (put_text(json, PyList_GET_ITEM(anchors, at)) < 0) return -1;
-    if (has_more) {
-        PyObject *rel = PyDict_GET_SIZE(rels) ? named_at(rels, at) : NULL;
-        if (!rel && PyErr_Occurred()) return -1;
-        json->bytes[json->size++] = ',';
-        if (rel) {
-            if (put_text(json, rel) < 0) return -1;
-        } else {
-            memcpy(json->bytes + json->size, "\"\"", 2);
-            json->size += 2;
-        }
-        if (room_for(json, 8) < 0) return -1;
-        json->bytes[json->size++] = ',';
-        if (put_text(json, PyList_GET_ITEM(fragments, at)) < 0) return -1;
+    return put_text(json, anchor);
+}
+
+static int put_rel_and_fragment(Json *json, PyObject *rel, PyObject *fragment) {
+    if (room_for(json, 8) < 0) return -1;
+    json->bytes[json->size++] = ',';
+    if (rel) {
+        if (put_text(json, rel) < 0) return -1;
+    } else {
+        memcpy(json->bytes + json->size, "\"\"", 2);
+        json->size += 2;
     }
     if (room_for(json, 8) < 0) return -1;
-    json->bytes[json->size++] = ']';
     json->bytes[json->size++] = ',';
-    return 0;
+    return put_text(json, fragment);
 }
 
 PyObject *pack_links(PyObject *Py_UNUSED(module), PyObject *args) {
     PyObject *infos, *kinds, *offered, *anchors, *rels, *fragments, *packed = NULL;
-    long long mask, plain_kind;
-    if (!PyArg_ParseTuple(args, "O!LLO!O!O!O!O!", &PyList_Type, &infos, &mask, &plain_kind, &PyDict_Type, &kinds, &PyList_Type, &offered,
+    long long mask;
+    unsigned char plain_kind;
+    if (!PyArg_ParseTuple(args, "O!LbO!O!O!O!O!", &PyList_Type, &infos, &mask, &plain_kind, &PyDict_Type, &kinds, &PyList_Type, &offered,
                           &PyList_Type, &anchors, &PyDict_Type, &rels, &PyList_Type, &fragments))
         return NULL;
     Py_ssize_t count = PyList_GET_SIZE(infos);
@@ -114,17 +130,23 @@ PyObject *pack_links(PyObject *Py_UNUSED(module), PyObject *args) {
     int has_more = PyDict_GET_SIZE(rels) > 0;
     for (Py_ssize_t at = 0; at < count && !has_more; at++) has_more = PyUnicode_GetLength(PyList_GET_ITEM(fragments, at)) > 0;
     Json json = {NULL, 0, 0};
-    if (room_for(&json, 64 * count + 64) < 0) goto end;
+    Places places = {NULL, NULL};
+    if (fill_places(&places, count, plain_kind, kinds, rels) < 0 || room_for(&json, 64 * count + 64) < 0) goto end;
     json.bytes[json.size++] = '[';
     for (Py_ssize_t at = 0; at < count; at++) {
-        long long info = number_at(infos, at);
-        if (info == -1 && PyErr_Occurred()) goto end;
-        if (put_link(&json, at, info & mask, plain_kind, kinds, offered, anchors, rels, fragments, has_more) < 0) goto end;
+        long long info = number_at(infos, at), is_offered = number_at(offered, at);
+        if ((info == -1 || is_offered == -1) && PyErr_Occurred()) goto end;
+        if (put_link(&json, info & mask, places.kinds[at], is_offered, PyList_GET_ITEM(anchors, at)) < 0) goto end;
+        if (has_more && put_rel_and_fragment(&json, places.rels[at], PyList_GET_ITEM(fragments, at)) < 0) goto end;
+        if (room_for(&json, 8) < 0) goto end;
+        json.bytes[json.size++] = ']';
+        json.bytes[json.size++] = ',';
     }
     if (count) json.size--; /* the last comma */
     json.bytes[json.size++] = ']';
     packed = PyUnicode_DecodeUTF8(json.bytes, json.size, NULL);
 end:
+    PyMem_Free(places.rels);
     PyMem_Free(json.bytes);
     return packed;
 }

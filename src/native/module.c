@@ -21,12 +21,27 @@ PyDoc_STRVAR(pack_doc,
     "The rows of a page's links as JSON; the id of a target is what the mask leaves of its info, and its kind that of\n"
     "all unless it has one of its own.");
 
+PyDoc_STRVAR(head_doc,
+    "parse_head(lines) -> tuple[int, str, tuple[tuple[str, str], ...]] | None\n\n"
+    "Status, version and headers of an answer; None where its head is not clean.");
+
+PyDoc_STRVAR(sound_doc,
+    "is_sound_answer(head, body_size) -> bool\n\n"
+    "Whether every reader finds the end of a head, and it tells no other length than its body has.");
+
+PyDoc_STRVAR(resolve_doc,
+    "resolve(base, reference) -> str | None\n\n"
+    "The URL that a plain path, with or without a query, leads to from a serialised URL; None for what is not plain.");
+
 PyDoc_STRVAR(external_doc,
     "count_external(targets, own, other) -> int | None\n\n"
     "How many URLs of the web begin with neither; None where one has credentials and wants a closer look.");
 
 static PyMethodDef methods[] = {
     {"read", read_quickly, METH_VARARGS, read_doc},
+    {"parse_head", parse_head, METH_O, head_doc},
+    {"is_sound_answer", is_sound_answer, METH_VARARGS, sound_doc},
+    {"resolve", resolve_plainly, METH_VARARGS, resolve_doc},
     {"pack_links", pack_links, METH_VARARGS, pack_doc},
     {"count_external", count_external, METH_VARARGS, external_doc},
     {NULL, NULL, 0, NULL},

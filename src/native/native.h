@@ -12,6 +12,11 @@ int has_digests(void);
 PyObject *digest(PyObject *module, PyObject *args);
 PyObject *digests(PyObject *module, PyObject *args);
 
+PyObject *parse_head(PyObject *module, PyObject *lines);
+PyObject *is_sound_answer(PyObject *module, PyObject *args);
+
+PyObject *resolve_plainly(PyObject *module, PyObject *args);
+
 PyObject *pack_links(PyObject *module, PyObject *args);
 PyObject *count_external(PyObject *module, PyObject *args);
 

@@ -26,6 +26,16 @@ _native = _load()
 read: Callable[..., bool | None] | None = getattr(_native, "read", None)
 """Reads an ordinary page (``weft.parse.quick``)."""
 
+resolve: Callable[[str, str], str | None] | None = getattr(_native, "resolve", None)
+"""Where a plain path leads (``weft.url.resolving``)."""
+
+parse_head: Callable[[list[bytes]], tuple[int, str, tuple[tuple[str, str], ...]] | None] | None
+parse_head = getattr(_native, "parse_head", None)
+"""A clean head, taken apart (``weft.fetch.http.answer``)."""
+
+is_sound_answer: Callable[[bytes, int], bool] | None = getattr(_native, "is_sound_answer", None)
+"""Whether a head is kept as it is (``weft.store.warc_heads``)."""
+
 pack_links: Callable[..., str] | None = getattr(_native, "pack_links", None)
 count_external: Callable[[list[str], str, str], int | None] | None = getattr(_native, "count_external", None)
 """The links of a page as they are stored, and how many lead elsewhere (``weft.frontier.links``)."""

@@ -28,7 +28,7 @@ from isal import igzip_lib
 from weft import native
 from weft.errors import StoreError
 from weft.lazy import regex
-from weft.store.warc_heads import sound_request_head, sound_response_head, with_true_length
+from weft.store.warc_heads import kept_response_head, sound_request_head
 
 LEVEL = 1  # the next one takes a quarter more time for one byte in a hundred
 SMALL_B = 2_048
@@ -95,7 +95,7 @@ class Block(NamedTuple):
 
 def response_block(head: bytes, body: bytes) -> Block:
     """The block of an answer: a head that every reader understands, and digests, both in little more time than one."""
-    kept = with_true_length(sound_response_head(head), len(body))
+    kept = kept_response_head(head, len(body))
     if native.digests is not None:
         return Block(kept, *native.digests(kept, body))
     return Block(kept, payload_digest(body), payload_digest(kept, body))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from weft import native
 from weft.lazy import regex
 
 _HEADER_LINES = rb"(?>[!-9;-~]++:[^\r\n\0]*+\r\n)*+\r\n"
@@ -19,6 +20,13 @@ _ANY_STATUS = regex(rb"(?<!\d)\d\d\d(?!\d)")
 _FOLD = regex(rb"\n[ \t]+")
 _REQUEST_LINE = regex(rb"([A-Z]+) +([!-~]+)")
 _LENGTH_HEADERS = (b"transfer-encoding:", b"content-length:")
+
+
+def kept_response_head(head: bytes, body_b: int) -> bytes:
+    """The head of an answer as its record holds it, before a payload of so many bytes."""
+    if native.is_sound_answer is not None and native.is_sound_answer(head, body_b):
+        return head
+    return with_true_length(sound_response_head(head), body_b)
 
 
 def sound_response_head(head: bytes) -> bytes:

@@ -13,6 +13,7 @@ from typing import Final
 
 from url import URL, IdnaError, URLError
 
+from weft import native
 from weft.lazy import regex
 from weft.url.encodings import encode_query, is_utf8
 from weft.url.parts import path_start
@@ -102,6 +103,12 @@ class Resolver:
         """
         if not self.page:
             return None
+        if native.resolve is not None and head.isascii() and (plain := native.resolve(self.page, head)) is not None:
+            fragment = ref[len(head) + 1 :]
+            if _is_plain_fragment(fragment):
+                if len(plain) <= _SharedMeanings.MAX_LENGTH:
+                    _shared.add(self.meanings, head, plain)
+                return plain, fragment
         is_common = _means_same_in_directory(head, self.page)
         base = self._directory.base if is_common else self._base
         if base is None:

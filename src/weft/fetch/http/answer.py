@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from weft import native
+
 MAX_SHORT_LINE: Final = 256
 _BLANKS: Final = " \t"  # those of HTTP (RFC 9110 5.6.3): the last byte of a letter such as à is none
 _MAX_LENGTH_DIGITS: Final = 18  # no body is longer; libcurl takes a length past its range for none
@@ -39,8 +41,10 @@ def final_head(lines: Sequence[bytes]) -> Sequence[bytes] | None:
     return None
 
 
-def parse_head(lines: Sequence[bytes]) -> Head | None:
+def parse_head(lines: list[bytes]) -> Head | None:
     """The final head, or None where there is none, or it does not say clearly what is answered and where it ends."""
+    if native.parse_head is not None and (found := native.parse_head(lines)) is not None:
+        return Head(b"".join(lines), *found)
     raw = b"".join(lines)
     breaks = len(lines)
     # Nearly always there is one head, and it is clean: no need to look at its lines one by one.

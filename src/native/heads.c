@@ -1,0 +1,133 @@
+/* The heads of answers and requests, where they are as clean as nearly all are; Python looks at the others. */
+
+#define PY_SSIZE_T_CLEAN
+#include "native.h"
+
+#include <string.h>
+
+typedef unsigned char Byte;
+
+static inline int is_blank(Byte c) { return c == ' ' || c == '\t'; }
+
+static inline int is_digit(Byte c) { return c >= '0' && c <= '9'; }
+
+static inline Byte lower(Byte c) { return c >= 'A' && c <= 'Z' ? c | 32 : c; }
+
+/* Whether a line is "HTTP/v ddd", with or without a reason, and an answer's last status; then what it says. */
+static int read_status(const Byte *line, Py_ssize_t size, Py_ssize_t *version_end, long *status) {
+    const Byte *space = size > 5 && memcmp(line, "HTTP/", 5) == 0 ? memchr(line, ' ', (size_t)size) : NULL;
+    if (!space || line + size - space < 4 || space == line + 5) return 0;
+    if (!is_digit(space[1]) || !is_digit(space[2]) || !is_digit(space[3])) return 0;
+    if (line + size - space > 4 && space[4] != ' ') return 0;
+    for (const Byte *p = line + 5; p < space; p++)
+        if (!is_digit(*p) && *p != '.') return 0;
+    *version_end = space - line;
+    *status = (space[1] - '0') * 100 + (space[2] - '0') * 10 + (space[3] - '0');
+    return *status >= 200;
+}
+
+/* Name in lower case and value of a header line; None where Python should look. */
+static PyObject *header_of(const Byte *line, Py_ssize_t size) {
+    char name[64];
+    const Byte *colon = memchr(line, ':', (size_t)size), *start, *end = line + size;
+    Py_ssize_t name_size = colon ? colon - line : 0;
+    if (!name_size || name_size > (Py_ssize_t)sizeof name) Py_RETURN_NONE;
+    for (Py_ssize_t i = 0; i < name_size; i++) {
+        if (line[i] <= ' ' || line[i] >= 0x7f) Py_RETURN_NONE;
+        name[i] = (char)lower(line[i]);
+    }
+    for (start = colon + 1; start < end && is_blank(*start);) start++;
+    while (end > start && is_blank(end[-1])) end--;
+    PyObject *key = PyUnicode_DecodeASCII(name, name_size, NULL);
+    PyObject *value = key ? PyUnicode_DecodeLatin1((const char *)start, end - start, NULL) : NULL;
+    PyObject *pair = value ? PyTuple_Pack(2, key, value) : NULL;
+    Py_XDECREF(key);
+    Py_XDECREF(value);
+    return pair;
+}
+
+/* Whether a line is whole, and has no other end in it than its own. */
+static int is_clean(const Byte *line, Py_ssize_t size) {
+    return size >= 2 && line[size - 2] == '\r' && line[size - 1] == '\n' && !memchr(line, '\r', (size_t)(size - 2)) &&
+           !memchr(line, '\n', (size_t)(size - 2));
+}
+
+PyObject *parse_head(PyObject *Py_UNUSED(module), PyObject *lines) {
+    Py_ssize_t count = PyList_Check(lines) ? PyList_GET_SIZE(lines) : 0, version_end;
+    long status;
+    if (count < 2) Py_RETURN_NONE;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *line = PyList_GET_ITEM(lines, i);
+        if (!PyBytes_Check(line) || !is_clean((Byte *)PyBytes_AS_STRING(line), PyBytes_GET_SIZE(line))) Py_RETURN_NONE;
+        if ((PyBytes_GET_SIZE(line) == 2) != (i == count - 1)) Py_RETURN_NONE;
+    }
+    const char *first = PyBytes_AS_STRING(PyList_GET_ITEM(lines, 0));
+    if (!read_status((const Byte *)first, PyBytes_GET_SIZE(PyList_GET_ITEM(lines, 0)) - 2, &version_end, &status))
+        Py_RETURN_NONE;
+    PyObject *headers = PyTuple_New(count - 2);
+    for (Py_ssize_t i = 1; headers && i < count - 1; i++) {
+        PyObject *line = PyList_GET_ITEM(lines, i), *pair;
+        pair = header_of((const Byte *)PyBytes_AS_STRING(line), PyBytes_GET_SIZE(line) - 2);
+        if (!pair || pair == Py_None) {
+            Py_DECREF(headers);
+            return pair;
+        }
+        PyTuple_SET_ITEM(headers, i - 1, pair);
+    }
+    if (!headers) return NULL;
+    PyObject *version = PyUnicode_DecodeASCII(first + 5, version_end - 5, NULL);
+    return version ? Py_BuildValue("lNN", status, version, headers) : (Py_DECREF(headers), NULL);
+}
+
+/* Where a header's value begins, if a line has that name, followed at once by its colon; else NULL. */
+static const Byte *value_of(const Byte *line, const Byte *end, const char *name) {
+    size_t size = strlen(name);
+    if ((size_t)(end - line) <= size) return NULL;
+    for (size_t i = 0; i < size; i++)
+        if (lower(line[i]) != (Byte)name[i]) return NULL;
+    return line + size;
+}
+
+/* Whether a value is this number and nothing else but blanks. */
+static int is_number(const Byte *start, const Byte *end, Py_ssize_t wanted) {
+    unsigned long long found = 0;
+    while (start < end && is_blank(*start)) start++;
+    while (end > start && is_blank(end[-1])) end--;
+    if (start == end || end - start > 18 || (*start == '0' && end - start > 1)) return 0;
+    for (; start < end; start++) {
+        if (!is_digit(*start)) return 0;
+        found = found * 10 + (unsigned long long)(*start - '0');
+    }
+    return found == (unsigned long long)wanted;
+}
+
+/* Whether the lines behind the first are headers that every reader understands; where body_size is not negative, also
+   whether none of them tells another length, or another framing, than this. */
+static int are_sound(const Byte *at, const Byte *end, Py_ssize_t body_size) {
+    int lengths = 0;
+    while (end - at > 2) {
+        const Byte *stop = memchr(at, '\r', (size_t)(end - at)), *p = at, *value;
+        if (!stop || stop + 1 >= end || stop[1] != '\n') return 0;
+        while (p < stop && *p > ' ' && *p < 0x7f && *p != ':') p++;
+        if (p == at || p == stop || *p != ':' || memchr(p, '\n', (size_t)(stop - p)) || memchr(p, 0, (size_t)(stop - p)))
+            return 0;
+        if (body_size >= 0 && value_of(at, stop, "transfer-encoding")) return 0;
+        if (body_size >= 0 && (value = value_of(at, stop, "content-length")))
+            if (lengths++ || *value != ':' || !is_number(value + 1, stop, body_size)) return 0;
+        at = stop + 2;
+    }
+    return end - at == 2 && at[0] == '\r' && at[1] == '\n';
+}
+
+PyObject *is_sound_answer(PyObject *Py_UNUSED(module), PyObject *args) {
+    const char *head;
+    Py_ssize_t size, body_size, version_end;
+    long status;
+    if (!PyArg_ParseTuple(args, "y#n", &head, &size, &body_size)) return NULL;
+    const Byte *start = (const Byte *)head, *end = start + size, *stop = memchr(head, '\r', (size_t)size);
+    if (!stop || stop + 1 >= end || stop[1] != '\n' || stop - start < 12 || memcmp(head, "HTTP/1.", 7) != 0) Py_RETURN_FALSE;
+    if ((start[7] != '0' && start[7] != '1') || !read_status(start, stop - start, &version_end, &status) || version_end != 8)
+        Py_RETURN_FALSE;
+    if (memchr(start, '\n', (size_t)(stop - start)) || memchr(start, 0, (size_t)(stop - start))) Py_RETURN_FALSE;
+    return PyBool_FromLong(are_sound(stop + 2, end, body_size));
+}
