@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tomllib
 import zipfile
 from pathlib import Path
@@ -17,6 +18,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+NATIVE = """
+#include <Python.h>
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "weft_native"};
+PyMODINIT_FUNC PyInit_weft_native(void) { return PyModule_Create(&definition); }
+"""
 TOOLS = ("sh", "dirname", "basename", "readlink", "cat", "cksum", "mkdir", "rm", "grep", "tail", "printf", "env")
 
 
@@ -29,6 +35,8 @@ def fresh_clone(folder: Path) -> Path:
     (folder / "src" / "weft").mkdir(parents=True)
     for name in ("__init__.py", "__main__.py", "cli.py", "streams.py"):
         shutil.copy2(ROOT / "src" / "weft" / name, folder / "src" / "weft" / name)
+    (folder / "src" / "native").mkdir()
+    (folder / "src" / "native" / "module.c").write_text(NATIVE)
     (folder / "requirements.lock").write_text("# nothing\n")
     return folder
 
@@ -121,6 +129,24 @@ def test_a_changed_lock_and_a_lost_python_make_it_again(tmp_path: Path, quick_pa
         name.symlink_to("/nonexistent/python")
     mended = run(clone / "weft", "--version", cwd=tmp_path, PATH=quick_path)
     assert mended.returncode == 0 and mended.stdout.startswith("weft ") and len(environments(clone / ".env")) == 2
+
+
+def test_compiled_parts_come_with_the_environment(tmp_path: Path) -> None:
+    """Where there is a C compiler and Python's headers; a changed source makes another environment."""
+    if not shutil.which("cc") or not Path(sysconfig.get_path("include"), "Python.h").exists():
+        pytest.skip("there is no C compiler, or no headers of Python")
+    clone = fresh_clone(tmp_path / "a clone with blanks")
+    quick = Path(path_with_only(tmp_path / "quick", *TOOLS, "uname", "cc", "as", "ld"))
+    (quick / "python3.13").write_text(QUICK_PYTHON.format(python=sys.executable))
+    (quick / "python3.13").chmod(0o755)
+    done = run(clone / "weft", "--version", cwd=tmp_path, PATH=str(quick))
+    assert (done.returncode, done.stderr.count("\n")) == (0, 1)
+    (made,) = (clone / ".env").glob("*/lib/python*/site-packages/weft_native.so")
+    (clone / "src" / "native" / "module.c").write_text("this is no C")
+    broken = run(clone / "weft", "--version", cwd=tmp_path, PATH=str(quick))
+    assert (broken.returncode, broken.stdout) == (0, done.stdout)
+    assert [made] == list((clone / ".env").glob("*/lib/python*/site-packages/weft_native.so"))
+    assert len(environments(clone / ".env")) == 2
 
 
 def test_two_users_at_once(tmp_path: Path, quick_path: str) -> None:

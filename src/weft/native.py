@@ -23,6 +23,8 @@ def _load() -> ModuleType | None:
 
 _native = _load()
 
+is_there = _native is not None
+
 read: Callable[..., bool | None] | None = getattr(_native, "read", None)
 """Reads an ordinary page (``weft.parse.quick``)."""
 

@@ -6,7 +6,7 @@ import sys
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from weft import __version__
+from weft import __version__, native
 from weft.cli import tell
 from weft.commands.progress import ShownProgress
 from weft.errors import WeftError
@@ -25,7 +25,8 @@ def run_shown(plan: Plan, *, quiet: bool, log: str) -> int:
     """
     running: list[Crawl] = []
     log_of_runs = RunLog(plan.folder.logs / "weft.log")
-    log_of_runs.note(f"weft {__version__} begins", *_unusual(plan))
+    without = "" if native.is_there else ", without its compiled parts"
+    log_of_runs.note(f"weft {__version__} begins{without}", *_unusual(plan))
     try:
         reason = _displayed(plan, running, quiet=quiet, log=log)
     except WeftError as error:

@@ -1,0 +1,200 @@
+"""The compiled parts say what their counterparts in Python say, or leave it to them (issue 4, section 1).
+
+The reader of pages has tests of its own (``test_quick.py``).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import subprocess
+import sys
+from collections.abc import Callable
+
+import msgspec
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from weft import native
+from weft.fetch.http import answer
+from weft.frontier import links as frontier_links
+from weft.records import Link, LinkKind, Links
+from weft.store import warc, warc_heads
+from weft.url import Resolver
+from weft.url.resolving import _shared
+
+pytestmark = pytest.mark.skipif(not native.is_there, reason="weft was set up without a C compiler")
+
+lines = st.lists(
+    st.sampled_from(
+        [
+            b"HTTP/1.1 200 OK\r\n", b"HTTP/1.0 404\r\n", b"HTTP/2 200 \r\n", b"HTTP/1.1 100 Continue\r\n",
+            b"ICY 200 OK\r\n", b"Content-Type: text/html\r\n", b"content-length: 5\r\n", b"Content-Length:5 \r\n",
+            b"Content-Length: 05\r\n", b"Transfer-Encoding: chunked\r\n", b"Transfer-Encoding : chunked\r\n",
+            b"X-Odd:\t\xe0 \r\n", b" folded\r\n", b"no colon\r\n", b": no name\r\n", b"N\xc0: x\r\n", b"A: b\n",
+            b"A: b\rc\r\n", b"Z: \0\r\n", b"\r\n", b"\n", b"",
+        ]
+    ),
+    max_size=6,
+)  # fmt: skip
+
+
+def in_python(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(native, name, None)
+
+
+def test_digests_are_those_of_hashlib() -> None:
+    if native.digest is None or native.digests is None:
+        pytest.skip("this processor has no instructions for SHA-1")
+    data = hashlib.shake_128(b"weft").digest(9_000)
+    for head_b in (0, 1, 55, 56, 63, 64, 65, 127, 128, 300):
+        for body_b in (0, 1, 8, 9, 54, 55, 56, 63, 64, 65, 119, 120, 128, 1_000, 8_700):
+            head, body = data[:head_b], data[head_b : head_b + body_b]
+            both = spelt(head + body)
+            assert native.digests(head, body) == (spelt(body), both) and native.digest(head, body) == both
+
+
+def spelt(data: bytes) -> str:
+    return "sha1:" + base64.b32encode(hashlib.sha1(data, usedforsecurity=False).digest()).decode()
+
+
+def test_the_block_of_a_record_is_the_same_either_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    head, body = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", b"<p>" * 999
+    found = warc.response_block(head, body)
+    for name in ("digest", "digests", "is_sound_answer"):
+        in_python(monkeypatch, name)
+    assert warc.response_block(head, body) == found
+
+
+texts = st.text(st.characters(codec="utf-8"), max_size=12)
+rows = st.lists(
+    st.tuples(st.integers(0, 1 << 55), st.sampled_from(list(LinkKind)), texts, st.sampled_from(["", "nofollow"]), texts)
+)
+
+
+@given(rows, st.booleans())
+@example([(1, LinkKind.A, '"\\\x00\x1f\x7f é\U0001f600', "", "")], True)
+def test_links_are_packed_as_msgspec_would(found: list[tuple[int, LinkKind, str, str, str]], bare: bool) -> None:
+    links = Links.of(
+        Link("http://h.test/", kind.value, anchor, "" if bare else rel, "" if bare else fragment)
+        for _, kind, anchor, rel, fragment in found
+    )
+    infos, offered = [row[0] for row in found], [len(row[2]) % 2 for row in found]
+    packed = frontier_links.packed_links(links, infos, offered)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(frontier_links, "pack_links", None)
+        plain = frontier_links.packed_links(links, infos, offered)
+    assert msgspec.json.decode(packed) == msgspec.json.decode(plain)
+
+
+@pytest.mark.parametrize("prefix", ["http://h.test/", "https://h.test/", "http://u:p@h.test/"])
+def test_links_elsewhere_are_counted_alike(prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    targets = [
+        "http://h.test/a", "https://h.test/", "http://h.test:81/", "http://x.h.test/", "mailto:a@h.test", "http://é.test/",
+        "http://u@h.test/", "httpx:", "",
+    ]  # fmt: skip
+    for some in (targets, targets[:6], targets[:3]):
+        with monkeypatch.context() as patched:
+            found = frontier_links.external_links(some, prefix)
+            patched.setattr(frontier_links, "count_external", None)
+            assert frontier_links.external_links(some, prefix) == found
+
+
+@given(lines)
+@example([b"HTTP/1.1 200 OK\r\n", b"A: b\r\n", b"\r\n"])
+def test_heads_are_taken_apart_alike(head: list[bytes]) -> None:
+    found = answer.parse_head(head)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        in_python(monkeypatch, "parse_head")
+        assert answer.parse_head(head) == found
+
+
+def test_a_clean_head_needs_no_python() -> None:
+    assert native.parse_head is not None and native.is_sound_answer is not None
+    head = [b"HTTP/1.1 200 OK\r\n", b"Content-Length: 3\r\n", b"X-A: b \r\n", b"\r\n"]
+    assert native.parse_head(head) == (200, "1.1", (("content-length", "3"), ("x-a", "b")))
+    assert native.is_sound_answer(b"".join(head), 3) and not native.is_sound_answer(b"".join(head), 4)
+
+
+@given(lines, st.integers(0, 6))
+def test_heads_are_kept_alike(head: list[bytes], body_b: int) -> None:
+    raw = b"".join(head)
+    found = warc_heads.kept_response_head(raw, body_b)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        in_python(monkeypatch, "is_sound_answer")
+        assert warc_heads.kept_response_head(raw, body_b) == found
+
+
+segments = st.sampled_from(
+    [
+        "a",
+        "b.html",
+        "..",
+        ".",
+        "",
+        "...",
+        "%2e",
+        "x,y",
+        "a:b",
+        "C:",
+        "é",
+        "..a",
+        ".b",
+        "a=1",
+        "~u",
+        "a b",
+        "^",
+        "|",
+        "\\",
+    ]
+)
+queries = st.sampled_from(["", "?", "?a=1", "?a=%20", "?x:y", "?a/../b", "?q?r", "?it's", "#", "#x", "#x y", "?a#b"])
+bases = st.sampled_from(
+    [
+        "http://h.test/", "http://h.test/a/b/c.html", "https://u:p@h.test:81/a/b/?q=/x/..", "http://h.test/a//b",
+        "http://[::1]:8/x/y", "http://h.test/?a=b/c", "http://h.test/C:/x", "http://h.test/a%5Eb/c",
+    ]
+)  # fmt: skip
+
+
+@given(bases, st.lists(segments, min_size=1, max_size=5), queries, st.sampled_from(["", "/", "//"]))
+def test_references_lead_to_the_same_place(base: str, path: list[str], behind: str, before: str) -> None:
+    reference = before + "/".join(path) + behind
+    found = fresh(base).resolve(reference)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        in_python(monkeypatch, "resolve")
+        assert fresh(base).resolve(reference) == found
+
+
+def fresh(base: str) -> Resolver:
+    """A resolver that has met nothing yet."""
+    resolver = Resolver(base)
+    resolver.meanings.clear()
+    _shared._entries = 0
+    return resolver
+
+
+def test_weft_does_without_them() -> None:
+    code = "from weft import native; print(native.is_there, native.read, native.digest)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": ":".join(sys.path), "WEFT_PURE_PYTHON": "1"},
+        capture_output=True,
+    )
+    assert done.stdout == b"False None None\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: native.pack_links and native.pack_links([1], 1, 1, {}, [], [""], {}, [""]),
+        lambda: native.pack_links and native.pack_links(["x"], 1, 1, {}, [1], [""], {}, [""]),
+        lambda: native.pack_links and native.pack_links([1], 1, 1, {}, [1], [1], {}, [""]),
+        lambda: native.pack_links and native.pack_links([1], 1, 1, {"x": 1}, [1], [""], {}, [""]),
+        lambda: native.count_external and native.count_external([1], "", ""),  # type: ignore[list-item]
+    ],
+)
+def test_wrong_arguments_are_errors(call: Callable[[], object]) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        call()
