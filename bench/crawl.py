@@ -31,7 +31,8 @@ from process import ROOT, Cost, command_of, cost_of, environment, need_nginx, re
 use_source_tree()
 
 PACKAGES = ("python3.11-doc", "postgresql-doc-15", "libboost1.74-doc")
-TARGET_CPU_S = 0.60
+TARGET_CPU_S = 0.45
+TARGET_RATIO = 1.6
 RATE_HZ = 250
 SHOWN = 25
 
@@ -324,10 +325,14 @@ def measured(bench: Bench, runs: int, per_host: int | None, say: Callable[[str],
     if floors:
         ratios = [one.cpu_s / other.cpu_s for one, other in zip(wefts, floors, strict=True)]
         found |= {"ratio": statistics.median(ratios), "ratio_least": min(ratios), "ratio_most": max(ratios)}
-        say(f"\nratio to the floor: {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
+        ratio = statistics.median(ratios)
+        say(
+            f"\nratio to the floor: {ratio:.2f} ({min(ratios):.2f} to {max(ratios):.2f}),"
+            f" target: at most {TARGET_RATIO}: {'met' if ratio <= TARGET_RATIO else 'MISSED'}"
+        )
     met = statistics.median(one.cpu_per_1000 for one in wefts) <= TARGET_CPU_S
     say(f"target: at most {TARGET_CPU_S:.2f} CPU seconds per 1,000 pages: {'met' if met else 'MISSED'}")
-    return found | {"target": TARGET_CPU_S, "met": met}
+    return found | {"target": TARGET_CPU_S, "met": met, "target_ratio": TARGET_RATIO}
 
 
 def row_of(name: str, measures: list[Measure]) -> dict[str, object]:
