@@ -15,6 +15,8 @@ PyObject *digests(PyObject *module, PyObject *args);
 PyObject *parse_head(PyObject *module, PyObject *lines);
 PyObject *is_sound_answer(PyObject *module, PyObject *args);
 
+enum { MAX_PLAIN_URL = 4096 };
+Py_ssize_t plain_url(const char *base, Py_ssize_t base_size, const char *reference, Py_ssize_t size, char *url);
 PyObject *resolve_plainly(PyObject *module, PyObject *args);
 
 PyObject *pack_links(PyObject *module, PyObject *args);

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-enum { MAX_URL = 4096 };
-
 enum { IN_PATH = 1, IN_QUERY = 2 };
 
 static const unsigned char *plain_bytes(void) {
@@ -34,27 +32,24 @@ static char *without_last(char *start, char *end) {
     return end;
 }
 
-PyObject *resolve_plainly(PyObject *Py_UNUSED(module), PyObject *args) {
+/* The length of the URL that a reference leads to from a serialised one, written to url; 0 where it is not plain. */
+Py_ssize_t plain_url(const char *base, Py_ssize_t base_size, const char *reference, Py_ssize_t size, char *url) {
     const unsigned char *plain = plain_bytes();
-    const char *base, *reference;
-    Py_ssize_t base_size, size;
-    char url[MAX_URL];
-    if (!PyArg_ParseTuple(args, "s#s#", &base, &base_size, &reference, &size)) return NULL;
     const char *end = reference + size, *path_end = memchr(reference, '?', (size_t)size);
     if (!path_end) path_end = end;
-    if (path_end == reference || base_size + size + 2 > MAX_URL || (size > 1 && memcmp(reference, "//", 2) == 0))
-        Py_RETURN_NONE;
+    if (path_end == reference || base_size + size + 2 > MAX_PLAIN_URL || (size > 1 && memcmp(reference, "//", 2) == 0))
+        return 0;
     for (const char *p = reference; p < path_end; p++)
-        if (!(plain[(unsigned char)*p] & IN_PATH)) Py_RETURN_NONE;
+        if (!(plain[(unsigned char)*p] & IN_PATH)) return 0;
     for (const char *p = path_end; p < end; p++)
-        if (!(plain[(unsigned char)*p] & IN_QUERY)) Py_RETURN_NONE;
+        if (!(plain[(unsigned char)*p] & IN_QUERY)) return 0;
 
     const char *path = path_of(base, (size_t)base_size), *query = memchr(base, '?', (size_t)base_size);
-    if (!path) Py_RETURN_NONE;
+    if (!path) return 0;
     const char *directory_end = query ? query : base + base_size;
     while (directory_end[-1] != '/') directory_end--; /* there is one: the path begins with it */
     for (const char *p = path; p < directory_end; p++)
-        if (*p == ':' || *p == '|' || *p == '^') Py_RETURN_NONE; /* what the parser is helped along with */
+        if (*p == ':' || *p == '|' || *p == '^') return 0; /* what the parser is helped along with */
 
     size_t kept = (size_t)((*reference == '/' ? path : directory_end - 1) - base);
     memcpy(url, base, kept);
@@ -75,5 +70,15 @@ PyObject *resolve_plainly(PyObject *Py_UNUSED(module), PyObject *args) {
         p++;
     }
     memcpy(to, path_end, (size_t)(end - path_end));
-    return PyUnicode_FromStringAndSize(url, to + (end - path_end) - url);
+    return to + (end - path_end) - url;
+}
+
+PyObject *resolve_plainly(PyObject *Py_UNUSED(module), PyObject *args) {
+    const char *base, *reference;
+    Py_ssize_t base_size, size;
+    char url[MAX_PLAIN_URL];
+    if (!PyArg_ParseTuple(args, "s#s#", &base, &base_size, &reference, &size)) return NULL;
+    Py_ssize_t found = plain_url(base, base_size, reference, size, url);
+    if (!found) Py_RETURN_NONE;
+    return PyUnicode_DecodeASCII(url, found, NULL);
 }
