@@ -110,7 +110,7 @@ static Tag tags[] = {
     {"meta", META, VOID | IN_HEAD | WANTED, NO_NAME},
     {"noscript", NOSCRIPT, SPECIAL | IN_HEAD, NO_NAME},
     {"object", OBJECT, SPECIAL | SCOPE | TOLD, NO_NAME},
-    {"option", OPTION, 0, NO_NAME}, {"optgroup", OPTION, 0, NO_NAME},
+    {"option", OPTION, NOT_IN_LINK, NO_NAME}, {"optgroup", OPTION, NOT_IN_LINK, NO_NAME},
     {"p", P, SPECIAL | CLOSES_P, NO_NAME},
     {"br", PLAIN_VOID, VOID, NO_NAME}, {"keygen", PLAIN_VOID, VOID, NO_NAME}, {"param", PLAIN_VOID, VOID, NO_NAME}, {"wbr", PLAIN_VOID, VOID, NO_NAME},
     {"basefont", PLAIN_VOID, VOID | IN_HEAD, NO_NAME}, {"bgsound", PLAIN_VOID, VOID | IN_HEAD, NO_NAME},
@@ -1013,20 +1013,25 @@ static const unsigned char *comment_end(Reader *r) {
     return close ? close + 1 : end;
 }
 
+/* Appends to the text of a link. Bytes that complete a character only without the tag in between are left alone. */
+static int append_link_text(Reader *r, Span text) {
+    if (text.start < text.end && (*text.start & 0xc0) == 0x80) return UNSURE;
+    return append_decoded(&r->link_text, text, 0);
+}
+
 static int read_text(Reader *r, const unsigned char *until) {
     Span text = {r->at, until};
     r->at = until;
-    if (r->in_link) {
-        if (is_table_part(top(r))) goto check;
-        return append_decoded(&r->link_text, text, 0);
+    int in_table = is_table_part(top(r));
+    if (!r->has_body || in_table) {
+        const unsigned char *p = text.start;
+        while (p < text.end && is_space(*p)) p++;
+        if (p < text.end) {
+            if (in_table || r->in_head_noscript) return UNSURE;
+            r->has_body = 1;
+        }
     }
-    if (r->has_body && !is_table_part(top(r))) return DONE;
-check:
-    while (text.start < text.end && is_space(*text.start)) text.start++;
-    if (text.start == text.end) return DONE;
-    if (is_table_part(top(r)) || r->in_head_noscript) return UNSURE;
-    r->has_body = 1;
-    return DONE;
+    return r->in_link ? append_link_text(r, text) : DONE;
 }
 
 /* Elements of SVG that draw, and say nothing: the tree has no more to tell of them than their text. */
@@ -1048,11 +1053,11 @@ static int read_svg(Reader *r) {
     while (r->at < r->end) {
         const unsigned char *mark = memchr(r->at, '<', (size_t)(r->end - r->at));
         Span text = {r->at, mark ? mark : r->end};
-        if (r->in_link && append_decoded(&r->link_text, text, 0) < 0) return FAILED;
+        int result = r->in_link ? append_link_text(r, text) : DONE;
         r->at = text.end;
-        if (!mark) return DONE;
-        int is_end = r->end - mark > 1 && mark[1] == '/';
-        if (r->end - mark < 2 || (!is_end && !is_letter(mark[1]))) {
+        if (result <= 0 || !mark) return result;
+        int is_end = mark[1] == '/';
+        if (!is_letter(mark[1 + is_end])) {
             if (r->end - mark < 4 || memcmp(mark, "<!--", 4) != 0) return UNSURE;
             r->at = comment_end(r);
             continue;
@@ -1060,8 +1065,7 @@ static int read_svg(Reader *r) {
         r->at = mark + 1 + is_end;
         Span tag = {r->at, r->at};
         tag.end = r->at = read_name(r->at, &name);
-        int result = read_attributes(r, 0);
-        if (result <= 0 || r->is_cut) return result;
+        if ((result = read_attributes(r, 0)) <= 0 || r->is_cut) return result;
         if (is_end) {
             if (in_words && !is_same(&name, open + count - 1)) return UNSURE;
             int at = count - 1;
@@ -1212,12 +1216,9 @@ static int end_loose(Reader *r, const Tag *tag, const Name *name) {
     for (int i = r->inners - 1; i >= 0; i--) {
         if (!(tag->flags & FORMATTING) && r->inner[i].depth < r->depth) return DONE; /* behind a special one: ignored */
         if (!name->is_long && is_same(&r->inner[i].name, name)) {
-            if (tag->flags & FORMATTING) {
-                memmove(r->inner + i, r->inner + i + 1, (size_t)(r->inners - i - 1) * sizeof(Inner));
-                r->inners--;
-            } else {
-                r->inners = i;
-            }
+            /* the adoption agency ends some of those above, and makes others again */
+            if (tag->flags & FORMATTING && i < r->inners - 1) return UNSURE;
+            r->inners = i;
             return DONE;
         }
     }
