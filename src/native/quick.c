@@ -6,9 +6,10 @@
    again, move what stands in a table out of it, read foreign elements or templates ...) it gives up with UNSURE, and the
    page is read by way of its tree. So both always agree, which tests/test_quick.py checks on real and on broken pages.
 
-   Of the open elements only those are kept that the standard calls special: the others (b, span, ...) never decide
-   which special elements are open. They are counted inside a link only, where an end tag that belongs to one outside
-   would end the link without taking it off the list of active formatting elements.
+   Of the open elements those that the standard calls special are kept on a stack of their own: the others (b, span,
+   ...), here called loose, never decide which special elements are open. They are kept because an end tag in a link that
+   belongs to one outside would end the link without taking it off the list of active formatting elements, and because
+   a tree has bounds: it is never deeper than 512, and formatting elements that are made again take its memory.
 
    Time and memory are linear in the size of the page; nothing here recurses. */
 
@@ -21,8 +22,10 @@
 
 enum { FAILED = -1, UNSURE = 0, DONE = 1 }; /* FAILED: a Python exception is set */
 
-enum { MAX_DEPTH = 200, MAX_LOOSE = 200, MAX_INNER = 100, MAX_ATTRIBUTES = 60, MAX_DRAWING = 32 };
+enum { MAX_DEPTH = 200, MAX_LOOSE = 200, MAX_ATTRIBUTES = 60, MAX_DRAWING = 32 };
+enum { MAX_REMADE_B = 8 << 20, NODE_B = 200 }; /* what formatting elements made again may take: an estimate, on the safe side */
 enum { TABLE_BITS = 9 };
+enum { FORM_OF_TABLE = 2 }; /* a form that ends at once, and is no parent of what follows */
 
 typedef struct {
     const unsigned char *start, *end;
@@ -64,10 +67,10 @@ typedef enum {
     /* from BLOCK_OF on: one for each block element, so that end tags find their own */
 } Kind;
 
-/* The name of a tag in lower case, its first sixteen characters as two numbers; a longer one is never one of ours. */
+/* The name of a tag, its first sixteen characters in lower case as two numbers; one that is longer is none of ours. */
 typedef struct {
     uint64_t first, second;
-    int is_long;
+    Span rest;
 } Name;
 
 typedef struct {
@@ -76,7 +79,7 @@ typedef struct {
     Name name;
 } Tag;
 
-#define NO_NAME {0, 0, 0} /* filled in by make_tables */
+#define NO_NAME {0, 0, {NULL, NULL}} /* filled in by make_tables */
 #define BLOCKS(text) {text, BLOCK_OF, SPECIAL | CLOSES_P | BLOCK, NO_NAME}
 static Tag tags[] = {
     {"a", A, FORMATTING | WANTED, NO_NAME},
@@ -154,7 +157,14 @@ static inline int is_letter(unsigned char c) { return (unsigned char)((c | 32) -
 
 static inline int is_space(unsigned char c) { return classes[c] & SPACE; }
 
-static inline int is_same(const Name *a, const Name *b) { return a->first == b->first && a->second == b->second; }
+static inline Py_ssize_t size_of(Span span) { return span.end - span.start; }
+
+static inline int is_same(const Name *a, const Name *b) {
+    if (a->first != b->first || a->second != b->second || size_of(a->rest) != size_of(b->rest)) return 0;
+    for (Py_ssize_t i = 0; i < size_of(a->rest); i++)
+        if (lower(a->rest.start[i]) != lower(b->rest.start[i])) return 0;
+    return 1;
+}
 
 /* Reads a name up to a byte that ends it; where it ends. A byte of zero ends every page. */
 static const unsigned char *read_name(const unsigned char *p, Name *name) {
@@ -162,16 +172,17 @@ static const unsigned char *read_name(const unsigned char *p, Name *name) {
     const unsigned char *start = p;
     for (; !(classes[*p] & NAME_END) && p - start < 8; p++) first = first << 8 | lowered[*p];
     for (; !(classes[*p] & NAME_END) && p - start < 16; p++) second = second << 8 | lowered[*p];
-    name->is_long = 0;
-    for (; !(classes[*p] & NAME_END); p++) name->is_long = 1;
     name->first = first, name->second = second;
+    name->rest.start = p;
+    while (!(classes[*p] & NAME_END)) p++;
+    name->rest.end = p;
     return p;
 }
 
 static inline size_t place_of(const Name *name) { return (name->first * 0x9e3779b97f4a7c15ULL) >> (64 - TABLE_BITS); }
 
 static const Tag *find_tag(const Name *name) {
-    if (!name->is_long)
+    if (!size_of(name->rest))
         for (size_t at = place_of(name); tag_table[at]; at = (at + 1) % (1 << TABLE_BITS))
             if (is_same(&tag_table[at]->name, name)) return tag_table[at];
     return &unknown_tag;
@@ -207,15 +218,20 @@ static void make_tables(void) {
 
 typedef struct {
     Name name;
-    int depth; /* of special elements when it was opened */
-} Inner;
+    int depth; /* of special elements when it was opened, or made again */
+    int is_formatting;
+    Py_ssize_t size; /* of its tag */
+} Loose;
 
 typedef struct {
     const unsigned char *at, *end;
     const Tag *stack[MAX_DEPTH]; /* the open special elements */
     int depth;
-    int loose; /* how many others may be open at most */
-    int has_tag, has_body, has_form, has_title;
+    Loose loose[MAX_LOOSE]; /* the others, */
+    int loose_count;
+    int ended; /* the first of the formatting elements among them that were ended with a parent: text makes them again */
+    Py_ssize_t remade_b;
+    int has_begun, /* it is too late for a doctype */ has_body, has_form, has_title;
     int in_head_noscript;
     int doubtful; /* whether a p or li is open depends on more than is kept here: what ends one must not end a link */
     int is_standard; /* a doctype says that the page is not one of before there were standards */
@@ -225,8 +241,7 @@ typedef struct {
     Py_ssize_t link_place; /* -1: a link that is not kept */
     int images;
     Text link_text, link_alts;
-    Inner inner[MAX_INNER];
-    int inners;
+    int link_loose; /* how many loose elements were open before it */
 
     Attribute attributes[MAX_ATTRIBUTES];
     int attribute_count;
@@ -659,7 +674,8 @@ static int open_link(Reader *r) {
     if (result <= 0) return result;
     r->in_link = 1;
     r->link_depth = r->depth;
-    r->images = r->inners = 0;
+    r->link_loose = r->loose_count;
+    r->images = 0;
     clear_text(&r->link_text);
     clear_text(&r->link_alts);
     return DONE;
@@ -682,11 +698,30 @@ static int push(Reader *r, const Tag *tag) {
 /* Ends the element at a depth and all above it. A link that stands in them is open no more: where a marker goes with
    them (the end of a table cell) it is over, else the tree builder would make it again behind. */
 static int pop_to(Reader *r, int depth, int with_marker) {
-    r->depth = depth;
-    if (!r->in_link) return DONE;
-    if (r->link_depth > depth) return with_marker ? close_link(r) : UNSURE;
-    while (r->inners && r->inner[r->inners - 1].depth > depth) r->inners--;
+    while (--r->depth > depth)
+        if (r->stack[r->depth]->kind == OBJECT) return UNSURE; /* its own marker stays */
+    int first = r->loose_count, kept;
+    while (first && r->loose[first - 1].depth > depth) first--;
+    kept = first;
+    if (!with_marker)
+        for (int i = first; i < r->loose_count; i++) {
+            if (!r->loose[i].is_formatting) continue;
+            r->loose[kept] = r->loose[i];
+            r->loose[kept++].depth = depth;
+        }
+    r->loose_count = kept;
+    r->ended = Py_MIN(r->ended, kept > first ? first : kept);
+    if (r->in_link && r->link_depth > depth) return with_marker ? close_link(r) : UNSURE;
     return DONE;
+}
+
+/* The standard's "reconstruct the active formatting elements". */
+static int remake(Reader *r) {
+    for (; r->ended < r->loose_count; r->ended++) {
+        r->loose[r->ended].depth = r->depth;
+        r->remade_b += NODE_B + r->loose[r->ended].size;
+    }
+    return r->remade_b > MAX_REMADE_B ? UNSURE : DONE;
 }
 
 typedef enum { ANY_SCOPE, BUTTON_SCOPE, LIST_SCOPE } Scope;
@@ -860,7 +895,7 @@ static int take_link(Reader *r) {
     if (!href || href->end == href->start) return DONE;
     PyObject *rel_text = rel ? text_of_value(r, *rel) : empty_text;
     if (!rel_text) return FAILED;
-    if (rel_text == empty_text) Py_INCREF(rel_text);
+    if (!rel) Py_INCREF(rel_text);
     PyObject *title = words_of(r, attribute(r, "title")), *kind_and_words = NULL;
     int result = FAILED;
     if (!title) goto end;
@@ -1006,8 +1041,9 @@ static const unsigned char *comment_end(Reader *r) {
         while (q < end && is_space(*q)) q++;
         if (end - q >= 4 && is_named((Span){q, q + 4}, "html", 4)) {
             for (q += 4; q < end && is_space(*q);) q++;
-            if (q < end && *q == '>' && !r->has_body && !r->has_tag) r->is_standard = 1;
+            if (q < end && *q == '>' && !r->has_body && !r->has_begun) r->is_standard = 1;
         }
+        r->has_begun = 1;
     }
     const unsigned char *close = memchr(p, '>', (size_t)(end - p));
     return close ? close + 1 : end;
@@ -1031,6 +1067,7 @@ static int read_text(Reader *r, const unsigned char *until) {
             r->has_body = 1;
         }
     }
+    if (r->ended < r->loose_count && !in_table && remake(r) <= 0) return UNSURE;
     return r->in_link ? append_link_text(r, text) : DONE;
 }
 
@@ -1074,7 +1111,7 @@ static int read_svg(Reader *r) {
             in_words = 0;
             if (!(count = at)) return DONE;
         } else {
-            if (in_words || name.is_long || !is_drawing(tag)) return UNSURE;
+            if (in_words || !is_drawing(tag)) return UNSURE;
             if (r->is_closed) continue;
             if (count == MAX_DRAWING) return UNSURE;
             open[count++] = name;
@@ -1091,6 +1128,7 @@ static void take_attributes_of_html(Reader *r) {
 }
 
 static int start_tag(Reader *r, const Tag *tag, const Name *name) {
+    const unsigned char *start = r->at;
     int result = read_attributes(r, tag->flags & (WANTED | TOLD));
     if (result <= 0 || r->is_cut) return result;
     if (tag->flags & STRANGE) return UNSURE;
@@ -1120,7 +1158,7 @@ static int start_tag(Reader *r, const Tag *tag, const Name *name) {
             return result <= 0 ? result : is_hidden ? DONE : UNSURE;
         case FORM:
             if (r->has_form) return DONE;
-            r->has_form = 1;
+            r->has_form = FORM_OF_TABLE;
             return call_take(r, tag);
         case TABLE:
             for (int i = r->depth - 1; i >= 0; i--)
@@ -1135,6 +1173,7 @@ static int start_tag(Reader *r, const Tag *tag, const Name *name) {
         }
     }
     if (tag->flags & STRUCTURE) return start_table_part(r, tag);
+    if (!(tag->flags & (CLOSES_P | IN_HEAD)) && (result = remake(r)) <= 0) return result;
 
     if (r->in_link && r->doubtful && (tag->flags & CLOSES_P || tag->kind == BUTTON)) return UNSURE;
     if (tag->kind == FORM && r->has_form) return DONE;
@@ -1146,7 +1185,7 @@ static int start_tag(Reader *r, const Tag *tag, const Name *name) {
     }
     if (tag->flags & CLOSES_P && (result = close_p(r)) <= 0) return result;
     if (tag->kind == H && top(r)->kind == H && !(r->in_link && r->link_depth == r->depth)) {
-        if (r->loose) r->doubtful = 1;
+        r->doubtful = 1; /* where a loose one stands between, it stays */
         if ((result = pop_to(r, r->depth - 1, 0)) <= 0) return result;
     }
     if (tag->kind == BUTTON) {
@@ -1201,35 +1240,38 @@ static int start_tag(Reader *r, const Tag *tag, const Name *name) {
     if (tag->flags & RAW) return read_raw(r, tag);
     if (tag->flags & VOID) return DONE;
     if (tag->flags & SPECIAL) return push(r, tag);
-    if (tag->kind != OPTION && ++r->loose > MAX_LOOSE) return UNSURE;
-    if (r->in_link) {
-        if (r->inners == MAX_INNER || name->is_long) return UNSURE;
-        r->inner[r->inners++] = (Inner){*name, r->depth};
-    }
+    const Loose *last = r->loose + r->loose_count - 1;
+    if (tag->kind == OPTION && r->loose_count && last->depth == r->depth && is_same(&last->name, name)) return DONE;
+    if (r->loose_count == MAX_LOOSE) return UNSURE;
+    r->loose[r->loose_count++] = (Loose){*name, r->depth, tag->flags & FORMATTING, r->at - start};
+    r->ended = r->loose_count;
     return DONE;
 }
 
 /* The end of an element that is not special. */
 static int end_loose(Reader *r, const Tag *tag, const Name *name) {
-    if (r->loose && tag->kind != OPTION) r->loose--;
-    if (!r->in_link) return DONE;
-    for (int i = r->inners - 1; i >= 0; i--) {
-        if (!(tag->flags & FORMATTING) && r->inner[i].depth < r->depth) return DONE; /* behind a special one: ignored */
-        if (!name->is_long && is_same(&r->inner[i].name, name)) {
-            /* the adoption agency ends some of those above, and makes others again */
-            if (tag->flags & FORMATTING && i < r->inners - 1) return UNSURE;
-            r->inners = i;
-            return DONE;
-        }
+    int is_formatting = tag->flags & FORMATTING, at = r->loose_count - 1;
+    for (; at >= 0; at--) {
+        if (!is_formatting && r->loose[at].depth < r->depth) return DONE; /* behind a special one: ignored */
+        if (is_same(&r->loose[at].name, name)) break;
     }
-    return !(tag->flags & FORMATTING) && r->depth > r->link_depth ? DONE : UNSURE;
+    if (r->in_link) {
+        if (at < r->link_loose) return !is_formatting && r->depth > r->link_depth ? DONE : UNSURE;
+        /* the adoption agency ends some of those above, and makes others again */
+        if (is_formatting && at < r->loose_count - 1) return UNSURE;
+    }
+    if (at < 0) return DONE;
+    if (is_formatting) memmove(r->loose + at, r->loose + at + 1, (size_t)(r->loose_count - at - 1) * sizeof(Loose));
+    r->loose_count = is_formatting ? r->loose_count - 1 : at;
+    r->ended = Py_MIN(r->ended > at && is_formatting ? r->ended - 1 : r->ended, r->loose_count);
+    return DONE;
 }
 
 /* The end of a form takes it off the stack and leaves open what stands in it. */
 static int end_form(Reader *r) {
     int had_form = r->has_form;
     r->has_form = 0;
-    int at = had_form ? in_scope(r, FORM, ANY_SCOPE) : -1;
+    int at = had_form == FORM_OF_TABLE ? -1 : had_form ? in_scope(r, FORM, ANY_SCOPE) : -1;
     if (at < 0) return DONE;
     if (at != r->depth - 1) r->doubtful = 1; /* p, li, dd, dt on top are ended, unless something stands between */
     memmove(r->stack + at, r->stack + at + 1, (size_t)(r->depth - at - 1) * sizeof r->stack[0]);
@@ -1237,8 +1279,9 @@ static int end_form(Reader *r) {
     if (r->in_link) {
         if (r->link_depth <= at) return UNSURE;
         r->link_depth--;
-        for (int i = 0; i < r->inners; i++) r->inner[i].depth--;
     }
+    for (int i = 0; i < r->loose_count; i++)
+        if (r->loose[i].depth > at) r->loose[i].depth--;
     return DONE;
 }
 
@@ -1302,10 +1345,11 @@ static int read_page(Reader *r) {
         unsigned char next = mark[1];
         Name name;
         if (is_letter(next)) {
-            r->has_tag = 1;
+            r->has_begun = 1;
             r->at = read_name(mark + 1, &name);
             result = start_tag(r, find_tag(&name), &name);
         } else if (next == '/' && is_letter(mark[2])) {
+            r->has_begun = 1;
             r->at = read_name(mark + 2, &name);
             result = end_tag(r, find_tag(&name), &name);
         } else if (next == '!' || next == '?' || (next == '/' && mark + 2 < r->end)) {
