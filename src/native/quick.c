@@ -518,7 +518,24 @@ failed:
     return NULL;
 }
 
-/* Reads the attributes of a tag, from behind its name to behind its ">". UNSURE where one of them holds code. */
+static int has_word(Span text, const char *word) {
+    size_t size = strlen(word);
+    for (const unsigned char *p = text.start; text.end - p >= (Py_ssize_t)size; p++) {
+        p = memchr(p, *word, (size_t)(text.end - p) - size + 1);
+        if (!p) return 0;
+        if (memcmp(p, word, size) == 0) return 1;
+    }
+    return 0;
+}
+
+/* Code that may lead to another page has one of these words in it (weft/parse/attributes.py): only the tree tells. */
+static int check_code(Reader *r, Span value) {
+    Span code;
+    if (value_of(r, value, &code) < 0) return FAILED;
+    return has_word(code, "location") || has_word(code, "window.open") ? UNSURE : DONE;
+}
+
+/* Reads the attributes of a tag, from behind its name to behind its ">". UNSURE where one of them holds a link. */
 static int read_attributes(Reader *r, int wanted) {
     const unsigned char *p = r->at, *end = r->end;
     r->attribute_count = 0;
@@ -551,7 +568,10 @@ static int read_attributes(Reader *r, int wanted) {
                 found.value.end = p;
             }
         }
-        if ((found.name.start[0] | 32) == 'o' && is_named(found.name, "onclick", 7)) return UNSURE;
+        if ((found.name.start[0] | 32) == 'o' && is_named(found.name, "onclick", 7)) {
+            int result = check_code(r, found.value);
+            if (result <= 0) return result;
+        }
         if (wanted) {
             if (r->attribute_count == MAX_ATTRIBUTES) return UNSURE;
             r->attributes[r->attribute_count++] = found;
@@ -644,7 +664,14 @@ static int close_link(Reader *r) {
     if (r->link_place < 0) return DONE;
     PyObject *anchor = anchor_of(r, (unsigned char *)r->link_text.bytes, r->link_text.size, r->link_text.is_ascii);
     if (!anchor) return FAILED;
-    if (!PyUnicode_GetLength(anchor) && r->link_alts.size) {
+    Py_ssize_t length = PyUnicode_GetLength(anchor);
+    if (length == r->max_anchor) { /* cut, maybe behind a space */
+        PyObject *whole = anchor;
+        anchor = words(whole);
+        Py_DECREF(whole);
+        if (!anchor) return FAILED;
+    }
+    if (!length && r->link_alts.size) {
         if (r->images > 10 || r->link_alts.size > r->max_anchor) {
             Py_DECREF(anchor);
             return UNSURE;
@@ -850,8 +877,9 @@ static PyObject *words_of(Reader *r, const Span *span) {
 }
 
 static int take_image(Reader *r) {
-    const Span *src = attribute(r, "src"), *srcset = attribute(r, "srcset");
-    PyObject *alt = words_of(r, attribute(r, "alt"));
+    const Span *src = attribute(r, "src"), *srcset = attribute(r, "srcset"), *description = attribute(r, "alt");
+    if (r->in_link && description && size_of(*description) > r->max_anchor) return UNSURE;
+    PyObject *alt = words_of(r, description);
     if (!alt) return FAILED;
     int result = DONE;
     if (r->in_link) {
