@@ -283,6 +283,7 @@ static void clear_text(Text *text) {
 }
 
 static int append(Text *text, const unsigned char *bytes, Py_ssize_t size) {
+    if (!size) return DONE; /* a text may have no bytes yet */
     if (more_room(text, size) < 0) return FAILED;
     memcpy(text->bytes + text->size, bytes, (size_t)size);
     if (text->is_ascii) {
