@@ -262,7 +262,7 @@ PyObject *read_quickly(PyObject *Py_UNUSED(module), PyObject *args) {
     Py_INCREF(r.meanings);
     Py_INCREF(r.url);
     int state = UNSURE;
-    if (PyUnicode_GetLength(r.url) && !has_zero) {
+    if (PyUnicode_GetLength(r.url) && !has_zero && !has_long_roots((Span){r.at, r.end})) {
         state = read_page(&r);
         if (state > 0) state = finish(&r);
     }

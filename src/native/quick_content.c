@@ -7,6 +7,7 @@
 #include "quick_links.h"
 
 enum { MAX_DRAWING = 32 };
+enum { ROOT_CHECK_B = 131072, MAX_ROOT_TAGS_B = 16384 }; /* those of weft/parse/bounds.py */
 
 /* Where the end tag of a raw element begins, or the end of the page; NULL where only the tree tells. */
 static const unsigned char *raw_end(const Reader *r, const Tag *tag) {
@@ -140,4 +141,31 @@ int read_svg(Reader *r) {
         }
     }
     return DONE;
+}
+
+/* Where a tag ends, from behind its name: at its ">", or at the end. */
+static const unsigned char *tag_end(const unsigned char *p, const unsigned char *end) {
+    while (p < end && *p != '>') {
+        if (*p++ != '=') continue;
+        while (p < end && is_space(*p)) p++;
+        if (p < end && (*p == '"' || *p == '\'')) {
+            const unsigned char *close = memchr(p + 1, *p, (size_t)(end - p - 1));
+            p = close ? close + 1 : end;
+        }
+    }
+    return p;
+}
+
+int has_long_roots(Span page) {
+    Py_ssize_t size_b = 0;
+    int count = 0;
+    if (size_of(page) <= ROOT_CHECK_B) return 0;
+    for (const unsigned char *p = page.start; (p = memchr(p, '<', (size_t)(page.end - p)));) {
+        Span name = {p + 1, p + 5};
+        if (page.end - ++p < 5 || !(is_named(name, "html", 4) || is_named(name, "body", 4))) continue;
+        p = tag_end(name.end, page.end);
+        size_b += p - name.start + 1;
+        if (++count > 1 && size_b > MAX_ROOT_TAGS_B) return 1;
+    }
+    return 0;
 }

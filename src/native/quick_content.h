@@ -19,6 +19,9 @@ const unsigned char *comment_end(Reader *r);
 /* Reads a drawing, from behind its first tag to behind its end. */
 int read_svg(Reader *r);
 
+/* Whether tags of html and body take so much of a large page that it is not read as it is (weft/parse/bounds.py). */
+int has_long_roots(Span page);
+
 #pragma GCC visibility pop
 
 #endif
