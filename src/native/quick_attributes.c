@@ -1,0 +1,151 @@
+#define PY_SSIZE_T_CLEAN
+#include "quick_attributes.h"
+
+#include <string.h>
+
+int value_of(Reader *r, Span span, Span *value) {
+    Py_ssize_t size = span.end - span.start;
+    *value = span;
+    if (!size || (!memchr(span.start, '&', (size_t)size) && !memchr(span.start, '\r', (size_t)size))) return DONE;
+    clear_text(&r->scratch);
+    /* Newlines come first: a reference may stand for a carriage return, which stays. */
+    const unsigned char *at = span.start;
+    while (at < span.end) {
+        const unsigned char *mark = memchr(at, '\r', (size_t)(span.end - at));
+        Span part = {at, mark ? mark : span.end};
+        if (append_decoded(&r->scratch, part, 1) < 0) return FAILED;
+        if (!mark) break;
+        if (append(&r->scratch, (const unsigned char *)"\n", 1) < 0) return FAILED;
+        at = mark + 1;
+        if (at < span.end && *at == '\n') at++;
+    }
+    value->start = (const unsigned char *)r->scratch.bytes;
+    value->end = value->start + r->scratch.size;
+    return DONE;
+}
+
+PyObject *text_of_value(Reader *r, Span span) {
+    Span value;
+    if (value_of(r, span, &value) < 0) return NULL;
+    return text_of((const char *)value.start, value.end - value.start);
+}
+
+PyObject *anchor_of(Reader *r, const unsigned char *bytes, Py_ssize_t size, int is_ascii) {
+    if (is_ascii && size <= r->max_anchor) {
+        char kept[1024];
+        Py_ssize_t count = 0;
+        for (Py_ssize_t i = 0; i < size; i++) {
+            if (!is_python_space(bytes[i])) kept[count++] = (char)bytes[i];
+            else if (count && kept[count - 1] != ' ') kept[count++] = ' ';
+        }
+        if (count && kept[count - 1] == ' ') count--;
+        return PyUnicode_DecodeASCII(kept, count, NULL);
+    }
+    PyObject *text = text_of((const char *)bytes, size), *kept;
+    if (!text) return NULL;
+    if (PyUnicode_GetLength(text) <= r->max_anchor) {
+        kept = words(text);
+    } else {
+        PyObject *limit = PyLong_FromSsize_t(r->max_anchor);
+        kept = limit ? PyObject_CallFunctionObjArgs(r->collapsed, text, limit, NULL) : NULL;
+        Py_XDECREF(limit);
+    }
+    Py_DECREF(text);
+    return kept;
+}
+
+PyObject *words_of(Reader *r, const Span *span) {
+    Span value;
+    if (!span || span->end == span->start) {
+        Py_INCREF(empty_text);
+        return empty_text;
+    }
+    if (value_of(r, *span, &value) < 0) return NULL;
+    unsigned char any = 0;
+    for (const unsigned char *p = value.start; p < value.end; p++) any |= *p;
+    return anchor_of(r, value.start, value.end - value.start, any < 0x80);
+}
+
+PyObject *attribute_dict(Reader *r) {
+    PyObject *found = PyDict_New();
+    for (int i = 0; found && i < r->attribute_count; i++) {
+        Span name = r->attributes[i].name;
+        clear_text(&r->scratch);
+        if (append(&r->scratch, name.start, name.end - name.start) < 0) goto failed;
+        for (Py_ssize_t c = 0; c < r->scratch.size; c++)
+            r->scratch.bytes[c] = (char)lower((unsigned char)r->scratch.bytes[c]);
+        PyObject *key = text_of(r->scratch.bytes, r->scratch.size);
+        PyObject *value = key ? text_of_value(r, r->attributes[i].value) : NULL;
+        int failed = !value || !PyDict_SetDefault(found, key, value);
+        Py_XDECREF(key);
+        Py_XDECREF(value);
+        if (failed) goto failed;
+    }
+    return found;
+failed:
+    Py_XDECREF(found);
+    return NULL;
+}
+
+int is_value(Reader *r, const char *name, const char *wanted, int *is_so) {
+    const Span *span = attribute(r, name);
+    Span value;
+    *is_so = 0;
+    if (!span) return DONE;
+    if (value_of(r, *span, &value) < 0) return FAILED;
+    *is_so = is_named(value, wanted, (Py_ssize_t)strlen(wanted));
+    return DONE;
+}
+
+/* Code that may lead to another page has one of these words in it (weft/parse/attributes.py): only the tree tells. */
+static int check_code(Reader *r, Span value) {
+    Span code;
+    if (value_of(r, value, &code) < 0) return FAILED;
+    return has_word(code, "location") || has_word(code, "window.open") ? UNSURE : DONE;
+}
+
+int read_attributes(Reader *r, int wanted) {
+    const unsigned char *p = r->at, *end = r->end;
+    r->attribute_count = 0;
+    for (;;) {
+        int slash = 0;
+        for (; is_space(*p) || *p == '/'; p++) slash = *p == '/';
+        if (*p == '>') {
+            r->is_closed = slash;
+            r->at = p + 1;
+            return DONE;
+        }
+        if (p >= end) break;
+        Attribute found = {{p, p}, {NULL, NULL}};
+        p++; /* whatever it is: a leading "=" belongs to the name */
+        while (!(classes[*p] & ATTRIBUTE_END)) p++;
+        found.name.end = found.value.start = found.value.end = p;
+        while (is_space(*p)) p++;
+        if (*p == '=') {
+            p++;
+            while (is_space(*p)) p++;
+            if (*p == '"' || *p == '\'') {
+                const unsigned char *close = memchr(p + 1, *p, (size_t)(end - p - 1));
+                if (!close) break;
+                found.value.start = p + 1;
+                found.value.end = close;
+                p = close + 1;
+            } else { /* nothing before a ">" */
+                found.value.start = p;
+                while (!(classes[*p] & VALUE_END)) p++;
+                found.value.end = p;
+            }
+        }
+        if ((found.name.start[0] | 32) == 'o' && is_named(found.name, "onclick", 7)) {
+            int result = check_code(r, found.value);
+            if (result <= 0) return result;
+        }
+        if (wanted) {
+            if (r->attribute_count == MAX_ATTRIBUTES) return UNSURE;
+            r->attributes[r->attribute_count++] = found;
+        }
+    }
+    r->at = end; /* a tag that the page ends in is none, and nothing follows */
+    r->is_cut = 1;
+    return DONE;
+}

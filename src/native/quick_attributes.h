@@ -1,0 +1,42 @@
+/* The attributes of tags, and what their values say. */
+
+#ifndef WEFT_QUICK_ATTRIBUTES_H
+#define WEFT_QUICK_ATTRIBUTES_H
+
+#include <string.h>
+
+#include "quick_reader.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Reads the attributes of a tag, from behind its name to behind its ">". UNSURE where one of them holds a link. */
+int read_attributes(Reader *r, int wanted);
+
+/* The value of an attribute of the tag as it is written, or NULL. */
+static inline const Span *attribute(const Reader *r, const char *name) {
+    Py_ssize_t size = (Py_ssize_t)strlen(name);
+    for (int i = 0; i < r->attribute_count; i++)
+        if (is_named(r->attributes[i].name, name, size)) return &r->attributes[i].value;
+    return NULL;
+}
+
+/* All attributes of the tag by their names. */
+PyObject *attribute_dict(Reader *r);
+
+/* Whether an attribute has a value, in whatever case. */
+int is_value(Reader *r, const char *name, const char *wanted, int *is_so);
+
+/* The value of an attribute as bytes, references replaced and newlines made one; it lasts until the next call. */
+int value_of(Reader *r, Span span, Span *value);
+
+PyObject *text_of_value(Reader *r, Span span);
+
+/* The words of a text as they are kept: spaces collapsed, cut to the length of an anchor. */
+PyObject *anchor_of(Reader *r, const unsigned char *bytes, Py_ssize_t size, int is_ascii);
+
+/* The value of an attribute as words: an anchor, or the empty text where there is none. */
+PyObject *words_of(Reader *r, const Span *span);
+
+#pragma GCC visibility pop
+
+#endif

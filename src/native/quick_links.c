@@ -1,0 +1,324 @@
+#define PY_SSIZE_T_CLEAN
+#include "quick_links.h"
+
+#include <string.h>
+
+static PyObject *name_target_of, *name_take, *name_add_srcset, *name_add_by_rel, *name_rebase, *name_take_title,
+    *name_take_language;
+
+int prepare_links(void) {
+    const struct {
+        PyObject **place;
+        const char *text;
+    } names[] = {{&name_target_of, "target_of"}, {&name_take, "take"}, {&name_add_srcset, "add_srcset"},
+                 {&name_add_by_rel, "add_by_rel"}, {&name_rebase, "rebase"}, {&name_take_title, "take_title"},
+                 {&name_take_language, "take_language"}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (!(*names[i].place = PyUnicode_InternFromString(names[i].text))) return -1;
+    return 0;
+}
+
+static void note_fragment(Reader *r, const unsigned char *start, const unsigned char *end) {
+    for (; start < end; start++)
+        if (*start <= ' ' || *start >= 0x7f || *start == '"' || *start == '<' || *start == '>' || *start == '`') {
+            r->odd_fragments = 1;
+            return;
+        }
+}
+
+/* Adds a link; anchor and rel are borrowed, rel may be NULL. *place is where it stands, or -1 where it is not kept. */
+static int add_link(Reader *r, Span reference, PyObject *kind, PyObject *anchor, PyObject *rel, Py_ssize_t *place) {
+    PyObject *target = NULL, *fragment = NULL, *known = NULL;
+    Py_ssize_t count = PyList_GET_SIZE(r->targets), size = reference.end - reference.start;
+    int result = FAILED;
+    *place = -1;
+    if (count >= r->max_links) return UNSURE;
+    const unsigned char *hash = size ? memchr(reference.start, '#', (size_t)size) : NULL;
+    if (hash == reference.start && hash) {
+        known = r->url;
+    } else {
+        PyObject *path = text_of((const char *)reference.start, (hash ? hash : reference.end) - reference.start);
+        if (!path) return FAILED;
+        known = PyDict_GetItemWithError(r->meanings, path);
+        Py_DECREF(path);
+        if (!known && PyErr_Occurred()) return FAILED;
+    }
+    if (known) {
+        target = known;
+        Py_INCREF(target);
+        if (hash) {
+            note_fragment(r, hash + 1, reference.end);
+            fragment = text_of((const char *)hash + 1, reference.end - hash - 1);
+            if (!fragment) goto end;
+        } else {
+            fragment = empty_text;
+            Py_INCREF(fragment);
+        }
+    } else {
+        PyObject *whole = text_of((const char *)reference.start, size);
+        if (!whole) return FAILED;
+        PyObject *found = PyObject_CallMethodObjArgs(r->page, name_target_of, whole, kind, NULL);
+        Py_DECREF(whole);
+        if (!found) return FAILED;
+        if (found == Py_None) {
+            Py_DECREF(found);
+            return DONE;
+        }
+        if (!PyTuple_Check(found) || PyTuple_GET_SIZE(found) != 2) {
+            Py_DECREF(found);
+            PyErr_SetString(PyExc_TypeError, "target_of() gives a pair or None");
+            return FAILED;
+        }
+        target = PyTuple_GET_ITEM(found, 0), fragment = PyTuple_GET_ITEM(found, 1);
+        Py_INCREF(target);
+        Py_INCREF(fragment);
+        Py_DECREF(found);
+    }
+    if (kind != r->a_kind || rel) {
+        PyObject *at = PyLong_FromSsize_t(count);
+        if (!at) goto end;
+        int failed = (kind != r->a_kind && PyDict_SetItem(r->kinds, at, kind) < 0) ||
+                     (rel && PyUnicode_GetLength(rel) && PyDict_SetItem(r->rels, at, rel) < 0);
+        Py_DECREF(at);
+        if (failed) goto end;
+    }
+    if (PyList_Append(r->targets, target) < 0 || PyList_Append(r->anchors, anchor) < 0 ||
+        PyList_Append(r->fragments, fragment) < 0)
+        goto end;
+    *place = count;
+    result = DONE;
+end:
+    Py_XDECREF(target);
+    Py_XDECREF(fragment);
+    return result;
+}
+
+int close_link(Reader *r) {
+    r->in_link = 0;
+    if (r->link_place < 0) return DONE;
+    PyObject *anchor = anchor_of(r, (unsigned char *)r->link_text.bytes, r->link_text.size, r->link_text.is_ascii);
+    if (!anchor) return FAILED;
+    Py_ssize_t length = PyUnicode_GetLength(anchor);
+    if (length == r->max_anchor) { /* cut, maybe behind a space */
+        PyObject *whole = anchor;
+        anchor = words(whole);
+        Py_DECREF(whole);
+        if (!anchor) return FAILED;
+    }
+    if (!length && r->link_alts.size) {
+        if (r->images > 10 || r->link_alts.size > r->max_anchor) {
+            Py_DECREF(anchor);
+            return UNSURE;
+        }
+        Py_DECREF(anchor);
+        anchor = text_of(r->link_alts.bytes, r->link_alts.size);
+        if (!anchor) return FAILED;
+    }
+    return PyList_SetItem(r->anchors, r->link_place, anchor) < 0 ? FAILED : DONE;
+}
+
+int open_link(Reader *r) {
+    const Span *href = attribute(r, "href"), *rel = attribute(r, "rel");
+    if (!href) return DONE;
+    PyObject *rel_text = NULL;
+    if (rel && rel->end > rel->start) {
+        PyObject *raw = text_of_value(r, *rel);
+        if (!raw) return FAILED;
+        rel_text = PyObject_CallFunctionObjArgs(r->rel_words, raw, NULL);
+        Py_DECREF(raw);
+        if (!rel_text) return FAILED;
+    }
+    Span reference;
+    int result = value_of(r, *href, &reference);
+    if (result > 0) result = add_link(r, reference, r->a_kind, empty_text, rel_text, &r->link_place);
+    Py_XDECREF(rel_text);
+    if (result <= 0) return result;
+    r->in_link = 1;
+    r->link_depth = r->depth;
+    r->link_loose = r->loose_count;
+    r->images = 0;
+    clear_text(&r->link_text);
+    clear_text(&r->link_alts);
+    return DONE;
+}
+
+int call_take(Reader *r, const Tag *tag) {
+    PyObject *attributes = attribute_dict(r), *name = attributes ? PyUnicode_FromString(tag->text) : NULL;
+    PyObject *done = name ? PyObject_CallMethodObjArgs(r->page, name_take, name, attributes, NULL) : NULL;
+    Py_XDECREF(attributes);
+    Py_XDECREF(name);
+    Py_XDECREF(done);
+    return done ? DONE : FAILED;
+}
+
+int take_base(Reader *r) {
+    const Span *href = attribute(r, "href");
+    if (!href) return DONE;
+    PyObject *reference = text_of_value(r, *href);
+    PyObject *found = reference ? PyObject_CallMethodObjArgs(r->page, name_rebase, reference, NULL) : NULL;
+    Py_XDECREF(reference);
+    if (!found) return FAILED;
+    int result = DONE;
+    if (found == Py_False) {
+        result = UNSURE;
+    } else if (found != Py_None) {
+        PyObject *meanings, *url;
+        if (!PyArg_ParseTuple(found, "O!Un", &PyDict_Type, &meanings, &url, &r->max_links)) {
+            result = FAILED;
+        } else {
+            Py_INCREF(meanings);
+            Py_INCREF(url);
+            Py_DECREF(r->meanings);
+            Py_DECREF(r->url);
+            r->meanings = meanings, r->url = url;
+        }
+    }
+    Py_DECREF(found);
+    return result;
+}
+
+int take_image(Reader *r) {
+    const Span *src = attribute(r, "src"), *srcset = attribute(r, "srcset"), *description = attribute(r, "alt");
+    if (r->in_link && description && size_of(*description) > r->max_anchor) return UNSURE;
+    PyObject *alt = words_of(r, description);
+    if (!alt) return FAILED;
+    int result = DONE;
+    if (r->in_link) {
+        r->images++;
+        if (PyUnicode_GetLength(alt)) {
+            Py_ssize_t size;
+            const char *bytes = PyUnicode_AsUTF8AndSize(alt, &size);
+            if (!bytes || (r->link_alts.size && append(&r->link_alts, (const unsigned char *)" ", 1) < 0) ||
+                append(&r->link_alts, (const unsigned char *)bytes, size) < 0)
+                result = FAILED;
+        }
+    }
+    if (result > 0 && src && src->end > src->start) {
+        Span reference;
+        Py_ssize_t place;
+        result = value_of(r, *src, &reference);
+        if (result > 0) result = add_link(r, reference, r->image_kind, alt, NULL, &place);
+    }
+    if (result > 0 && srcset && srcset->end > srcset->start) {
+        PyObject *text = text_of_value(r, *srcset);
+        PyObject *done = text ? PyObject_CallMethodObjArgs(r->page, name_add_srcset, text, alt, NULL) : NULL;
+        Py_XDECREF(text);
+        Py_XDECREF(done);
+        if (!done) result = FAILED;
+    }
+    Py_DECREF(alt);
+    return result;
+}
+
+int take_script(Reader *r) {
+    const Span *src = attribute(r, "src");
+    Span reference;
+    Py_ssize_t place;
+    if (!src || src->end == src->start) return DONE;
+    if (value_of(r, *src, &reference) < 0) return FAILED;
+    return add_link(r, reference, r->script_kind, empty_text, NULL, &place);
+}
+
+int take_link(Reader *r) {
+    const Span *href = attribute(r, "href"), *rel = attribute(r, "rel");
+    if (!href || href->end == href->start) return DONE;
+    PyObject *rel_text = rel ? text_of_value(r, *rel) : empty_text;
+    if (!rel_text) return FAILED;
+    if (!rel) Py_INCREF(rel_text);
+    PyObject *title = words_of(r, attribute(r, "title")), *kind_and_words = NULL;
+    int result = FAILED;
+    if (!title) goto end;
+    if (PyUnicode_GetLength(rel_text) > r->max_rel) {
+        result = UNSURE;
+        goto end;
+    }
+    kind_and_words = PyObject_CallFunctionObjArgs(r->kind_by_rel, rel_text, NULL);
+    if (!kind_and_words) goto end;
+    PyObject *kind = PyTuple_GET_ITEM(kind_and_words, 0);
+    int is_canonical = PyObject_RichCompareBool(kind, r->canonical_kind, Py_EQ);
+    if (is_canonical < 0) goto end;
+    if (is_canonical) {
+        PyObject *reference = text_of_value(r, *href);
+        PyObject *done =
+            reference ? PyObject_CallMethodObjArgs(r->page, name_add_by_rel, reference, rel_text, title, NULL) : NULL;
+        Py_XDECREF(reference);
+        Py_XDECREF(done);
+        result = done ? DONE : FAILED;
+    } else {
+        Span reference;
+        Py_ssize_t place;
+        result = value_of(r, *href, &reference);
+        if (result > 0)
+            result = add_link(r, reference, kind, title, PyTuple_GET_ITEM(kind_and_words, 1), &place);
+    }
+end:
+    Py_XDECREF(kind_and_words);
+    Py_XDECREF(title);
+    Py_DECREF(rel_text);
+    return result;
+}
+
+/* Whether a value is one of the names that Python wants to hear of; anything unusual is. */
+static int is_wanted_name(Reader *r, Span value) {
+    char name[40];
+    Py_ssize_t size = 0;
+    while (value.start < value.end && is_python_space(*value.start)) value.start++;
+    while (value.start < value.end && is_python_space(value.end[-1])) value.end--;
+    if (value.end - value.start > (Py_ssize_t)sizeof name) return 1;
+    for (const unsigned char *p = value.start; p < value.end; p++) {
+        if (*p >= 0x80) return 1;
+        name[size++] = (char)lower(*p);
+    }
+    PyObject *text = PyUnicode_DecodeASCII(name, size, NULL);
+    if (!text) return FAILED;
+    int found = PySet_Contains(r->meta_names, text);
+    Py_DECREF(text);
+    return found;
+}
+
+int take_meta(Reader *r) {
+    static const char *const sources[] = {"name", "http-equiv"};
+    if (!attribute(r, "content")) return DONE;
+    for (int i = 0; i < 2; i++) {
+        const Span *source = attribute(r, sources[i]);
+        Span value;
+        if (!source) continue;
+        if (value_of(r, *source, &value) < 0) return FAILED;
+        int wanted = is_wanted_name(r, value);
+        if (wanted) return wanted < 0 ? FAILED : call_take(r, tag_meta);
+    }
+    return DONE;
+}
+
+int take_title(Reader *r, Span content) {
+    if (r->has_title) return DONE;
+    r->has_title = 1;
+    clear_text(&r->scratch);
+    if (append_decoded(&r->scratch, content, 0) < 0) return FAILED;
+    PyObject *text = text_of(r->scratch.bytes, r->scratch.size);
+    PyObject *done = text ? PyObject_CallMethodObjArgs(r->page, name_take_title, text, NULL) : NULL;
+    Py_XDECREF(text);
+    Py_XDECREF(done);
+    return done ? DONE : FAILED;
+}
+
+int take_language(Reader *r) {
+    if (!r->language.start && !r->xml_language.start) return DONE;
+    PyObject *texts[2] = {NULL, NULL};
+    const Span *spans[2] = {&r->language, &r->xml_language};
+    for (int i = 0; i < 2; i++) {
+        if (spans[i]->start) {
+            texts[i] = text_of_value(r, *spans[i]);
+        } else {
+            texts[i] = Py_None;
+            Py_INCREF(Py_None);
+        }
+    }
+    PyObject *done = NULL;
+    if (texts[0] && texts[1])
+        done = PyObject_CallMethodObjArgs(r->page, name_take_language, texts[0], texts[1], NULL);
+    Py_XDECREF(texts[0]);
+    Py_XDECREF(texts[1]);
+    Py_XDECREF(done);
+    return done ? DONE : FAILED;
+}

@@ -1,0 +1,46 @@
+/* Texts as they grow, and the character references in them. */
+
+#ifndef WEFT_QUICK_TEXT_H
+#define WEFT_QUICK_TEXT_H
+
+#include "quick_tags.h"
+
+#pragma GCC visibility push(hidden)
+
+enum { FAILED = -1, UNSURE = 0, DONE = 1 }; /* FAILED: a Python exception is set */
+
+typedef struct {
+    char *bytes;
+    Py_ssize_t size, room;
+    int is_ascii;
+} Text;
+
+extern PyObject *empty_text;
+
+/* To be called once before anything else here; -1 where it failed. */
+int prepare_text(void);
+
+static inline void clear_text(Text *text) {
+    text->size = 0;
+    text->is_ascii = 1;
+}
+
+static inline int is_python_space(unsigned char c) {
+    return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1c && c <= 0x1f);
+}
+
+int append(Text *text, const unsigned char *bytes, Py_ssize_t size);
+
+/* Appends text with its references replaced. */
+int append_decoded(Text *text, Span span, int in_attribute);
+
+PyObject *text_of(const char *bytes, Py_ssize_t size);
+
+/* " ".join(text.split()) */
+PyObject *words(PyObject *text);
+
+int has_word(Span text, const char *word);
+
+#pragma GCC visibility pop
+
+#endif
