@@ -1,10 +1,12 @@
 #define PY_SSIZE_T_CLEAN
 #include "quick_links.h"
 
+#include "native.h"
+
 #include <string.h>
 
 static PyObject *name_target_of, *name_take, *name_add_srcset, *name_add_by_rel, *name_rebase, *name_take_title,
-    *name_take_language;
+    *name_take_language, *name_learnt;
 
 int prepare_links(void) {
     const struct {
@@ -12,7 +14,7 @@ int prepare_links(void) {
         const char *text;
     } names[] = {{&name_target_of, "target_of"}, {&name_take, "take"}, {&name_add_srcset, "add_srcset"},
                  {&name_add_by_rel, "add_by_rel"}, {&name_rebase, "rebase"}, {&name_take_title, "take_title"},
-                 {&name_take_language, "take_language"}};
+                 {&name_take_language, "take_language"}, {&name_learnt, "learnt"}};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (!(*names[i].place = PyUnicode_InternFromString(names[i].text))) return -1;
     return 0;
@@ -26,26 +28,53 @@ static void note_fragment(Reader *r, const unsigned char *start, const unsigned 
         }
 }
 
+/* Where what stands before a fragment leads, as far as that is known or plain to see, and remembered then; NULL where
+   Python has to say, or with an exception. */
+static PyObject *meaning_of(Reader *r, const unsigned char *start, const unsigned char *end) {
+    char url[MAX_PLAIN_URL];
+    Py_ssize_t base_size, size;
+    PyObject *path = text_of((const char *)start, end - start);
+    if (!path) return NULL;
+    PyObject *found = PyDict_GetItemWithError(r->meanings, path);
+    Py_XINCREF(found);
+    if (!found && !PyErr_Occurred()) {
+        const char *base = PyUnicode_AsUTF8AndSize(r->url, &base_size);
+        size = base ? plain_url(base, base_size, (const char *)start, end - start, url) : 0;
+        if (size) found = PyUnicode_DecodeASCII(url, size, NULL);
+        if (found && size <= r->max_meaning && end - start <= r->max_meaning) {
+            if (PyDict_SetItem(r->meanings, path, found) < 0) Py_CLEAR(found);
+            else r->learnt++;
+        }
+    }
+    Py_DECREF(path);
+    return found;
+}
+
+int tell_learnt(Reader *r) {
+    if (!r->learnt) return DONE;
+    PyObject *count = PyLong_FromSsize_t(r->learnt);
+    PyObject *done = count ? PyObject_CallMethodObjArgs(r->page, name_learnt, count, NULL) : NULL;
+    Py_XDECREF(count);
+    Py_XDECREF(done);
+    return done ? DONE : FAILED;
+}
+
 /* Adds a link; anchor and rel are borrowed, rel may be NULL. *place is where it stands, or -1 where it is not kept. */
 static int add_link(Reader *r, Span reference, PyObject *kind, PyObject *anchor, PyObject *rel, Py_ssize_t *place) {
-    PyObject *target = NULL, *fragment = NULL, *known = NULL;
+    PyObject *target, *fragment = NULL;
     Py_ssize_t count = PyList_GET_SIZE(r->targets), size = reference.end - reference.start;
     int result = FAILED;
     *place = -1;
     if (count >= r->max_links) return UNSURE;
     const unsigned char *hash = size ? memchr(reference.start, '#', (size_t)size) : NULL;
     if (hash == reference.start && hash) {
-        known = r->url;
-    } else {
-        PyObject *path = text_of((const char *)reference.start, (hash ? hash : reference.end) - reference.start);
-        if (!path) return FAILED;
-        known = PyDict_GetItemWithError(r->meanings, path);
-        Py_DECREF(path);
-        if (!known && PyErr_Occurred()) return FAILED;
-    }
-    if (known) {
-        target = known;
+        target = r->url;
         Py_INCREF(target);
+    } else {
+        target = meaning_of(r, reference.start, hash ? hash : reference.end);
+        if (!target && PyErr_Occurred()) return FAILED;
+    }
+    if (target) {
         if (hash) {
             note_fragment(r, hash + 1, reference.end);
             fragment = text_of((const char *)hash + 1, reference.end - hash - 1);

@@ -54,7 +54,8 @@ typedef struct {
     PyObject *page, *targets, *anchors, *fragments, *kinds, *rels, *meanings, *url, *meta_names;
     Py_ssize_t max_links;
     PyObject *a_kind, *image_kind, *script_kind, *canonical_kind, *rel_words, *kind_by_rel, *collapsed;
-    Py_ssize_t max_anchor, max_rel;
+    Py_ssize_t max_anchor, max_rel, max_meaning;
+    Py_ssize_t learnt; /* how many meanings were added */
 } Reader;
 
 #pragma GCC visibility pop

@@ -14,9 +14,9 @@ from weft.parse.attributes import MAX_ANCHOR, MAX_REL, collapsed, rel_words
 from weft.parse.collected import CANONICAL, IFRAME, IMAGE, SCRIPT, A, kind_by_rel
 from weft.parse.content import decode
 from weft.parse.elements import Attr, Elements
-from weft.url import encode_fragments
+from weft.url import MAX_MEANING, encode_fragments
 
-_TOOLS: Final = A, IMAGE, SCRIPT, CANONICAL, rel_words, kind_by_rel, collapsed, MAX_ANCHOR, MAX_REL
+_TOOLS: Final = A, IMAGE, SCRIPT, CANONICAL, rel_words, kind_by_rel, collapsed, MAX_ANCHOR, MAX_REL, MAX_MEANING
 _META_NAMES: Final = frozenset({"robots", "description", "refresh", "content-language"})
 _OTHER_THAN_ASCII: Final = frozenset({"iso-2022-jp", "replacement"})
 """Encodings in which bytes of ASCII may mean something else. (UTF-16 is none by the time a page is read.)"""
@@ -47,6 +47,10 @@ class QuickPage(Elements):
         if len(self.links) > self._of_headers or self.unresolved:
             return False
         return self.resolver.meanings, self.resolver.page, self.max_links
+
+    def learnt(self, count: int) -> None:
+        """Hears how many references the reader has added to the meanings."""
+        self.resolver.learnt(count)
 
     def take(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Takes an element that is not among those the reader knows itself."""

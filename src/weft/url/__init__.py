@@ -11,13 +11,14 @@ from weft.url.domains import domain_of, is_public_suffix
 from weft.url.encodings import encode_query
 from weft.url.normal import Normalizer
 from weft.url.parts import host_of, host_of_site, origin_of, path_of, scheme_of, site_and_path_of, site_of
-from weft.url.resolving import MAX_BASE_B, Resolver, Target, encode_fragments, parse, resolve
+from weft.url.resolving import MAX_BASE_B, MAX_MEANING, Resolver, Target, encode_fragments, parse, resolve
 from weft.url.rules import ALWAYS_ON, DEFAULT_RULES, RULES, parse_rules
 
 __all__ = [
     "ALWAYS_ON",
     "DEFAULT_RULES",
     "MAX_BASE_B",
+    "MAX_MEANING",
     "RULES",
     "Normalizer",
     "Resolver",

@@ -18,6 +18,9 @@ from weft.lazy import regex
 from weft.url.encodings import encode_query, is_utf8
 from weft.url.parts import path_start
 
+MAX_MEANING: Final = 512
+"""References and URLs that are longer are not remembered."""
+
 MAX_BASE_B: Final = 16_384
 """A longer base is no base: one <base> of a megabyte would make a megabyte of every link of the page."""
 
@@ -96,6 +99,10 @@ class Resolver:
                 return known, fragment
         return self.find(ref, head)
 
+    def learnt(self, count: int) -> None:
+        """Says that so many were added to the meanings: what a reference means on every page of the directory."""
+        _shared.grew(count)
+
     def find(self, ref: str, head: str) -> Target | None:
         """What a reference means that is not among the meanings; ``head`` is what stands before its ``#``.
 
@@ -106,7 +113,7 @@ class Resolver:
         if native.resolve is not None and head.isascii() and (plain := native.resolve(self.page, head)) is not None:
             fragment = ref[len(head) + 1 :]
             if _is_plain_fragment(fragment):
-                if len(plain) <= _SharedMeanings.MAX_LENGTH:
+                if len(plain) <= MAX_MEANING:
                     _shared.add(self.meanings, head, plain)
                 return plain, fragment
         is_common = _means_same_in_directory(head, self.page)
@@ -122,7 +129,7 @@ class Resolver:
         if href is None:
             return None
         url, _, fragment = href.partition("#")
-        if is_common and len(url) <= _SharedMeanings.MAX_LENGTH and url.startswith(_WEB):
+        if is_common and len(url) <= MAX_MEANING and url.startswith(_WEB):
             _shared.add(self.meanings, head, url)
         return url, fragment
 
@@ -143,7 +150,6 @@ class _Directory:
 class _SharedMeanings:
     """What references mean, per directory and encoding; bounded in directories, in entries, in length of each."""
 
-    MAX_LENGTH = 512
     MAX_DIRECTORIES = 1_024
     MAX_ENTRIES = 32_768
 
@@ -153,7 +159,7 @@ class _SharedMeanings:
 
     def of(self, directory: str, encoding: str) -> _Directory:
         """The directory's meanings, shared; fresh ones, shared with nobody, where there is no directory."""
-        if not directory or len(directory) > self.MAX_LENGTH:
+        if not directory or len(directory) > MAX_MEANING:
             return _Directory()
         name = f"{encoding} {directory}" if encoding else directory
         found = self._directories.get(name)
@@ -165,13 +171,16 @@ class _SharedMeanings:
         return found
 
     def add(self, meanings: _Meanings, ref: str, target: str) -> None:
-        if self._entries >= self.MAX_ENTRIES:
+        meanings[ref] = target
+        self.grew(1)
+
+    def grew(self, count: int) -> None:
+        """Says that so many meanings were added; past the bound all are forgotten."""
+        self._entries += count
+        if self._entries > self.MAX_ENTRIES:
             for directory in self._directories.values():
                 directory.meanings.clear()
-            meanings.clear()
             self._entries = 0
-        meanings[ref] = target
-        self._entries += 1
 
 
 _shared = _SharedMeanings()
@@ -191,7 +200,7 @@ def _means_same_in_directory(ref: str, page: str) -> bool:
     Not so for the empty one and for ``?query``, nor for these behind the page's own scheme (``http:?query``), however
     hidden between spaces and newlines. Nor may a space end it, which is trimmed or not as a fragment follows or not.
     """
-    if not ref or ref[0] in "? " or ref[-1] == " " or len(ref) > _SharedMeanings.MAX_LENGTH or not ref.isprintable():
+    if not ref or ref[0] in "? " or ref[-1] == " " or len(ref) > MAX_MEANING or not ref.isprintable():
         return False
     if ":" not in ref:
         return True
