@@ -82,8 +82,8 @@ class Links(msgspec.Struct, array_like=True, gc=False):
     at once. ``kinds`` and ``rels`` name, by its place, only what is no ``<a>``, and what has a ``rel``.
 
     The compiled reader keeps the texts together, as they will be stored: ``tails`` has for each link its anchor and, if
-    any link has one, rel and fragment, as JSON; ``ends`` says where each ends, four bytes a link. The columns of anchors
-    and fragments are empty then, until somebody asks for the links one by one.
+    any link has one, rel and fragment, as JSON; ``ends`` says where each of them ends, four bytes a link. The columns
+    of anchors and fragments are empty then, until somebody asks for the links one by one.
     """
 
     targets: list[str] = []
