@@ -64,10 +64,7 @@ static int end_before(Reader *r, const Tag *tag) {
         if (r->in_link && r->doubtful) return UNSURE;
     }
     if (tag->flags & CLOSES_P && (result = close_p(r)) <= 0) return result;
-    if (tag->kind == H && top(r)->kind == H && !(r->in_link && r->link_depth == r->depth)) {
-        r->doubtful = 1; /* where a loose one stands between, it stays */
-        if ((result = pop_to(r, r->depth - 1, 0)) <= 0) return result;
-    }
+    if (tag->kind == H && top(r)->kind == H) r->doubtful = 1; /* which ends, unless a loose one stands between */
     if (tag->kind == BUTTON) {
         int at = in_scope(r, BUTTON, ANY_SCOPE);
         if (at >= 0 && (result = pop_to(r, at, 0)) <= 0) return result;

@@ -6,6 +6,7 @@
 #include "quick_links.h"
 
 enum { MAX_REMADE_B = 8 << 20, NODE_B = 200 }; /* what elements made again may take: an estimate, on the safe side */
+enum { MAX_ADOPTIONS = 8 }; /* through more blocks an end tag does not reach (13.2.6.4.7, the adoption agency) */
 
 int push(Reader *r, const Tag *tag) {
     if (r->depth == MAX_DEPTH) return UNSURE;
@@ -120,20 +121,22 @@ int open_loose(Reader *r, const Tag *tag, const Name *name, Py_ssize_t size) {
 }
 
 int end_loose(Reader *r, const Tag *tag, const Name *name) {
-    int is_formatting = tag->flags & FORMATTING, at = r->loose_count - 1;
-    for (; at >= 0; at--) {
+    int is_formatting = tag->flags & FORMATTING, first = r->in_link ? r->link_loose : 0, at = r->loose_count - 1;
+    for (; at >= first; at--) {
         if (!is_formatting && r->loose[at].depth < r->depth) return DONE; /* behind a special one: ignored */
         if (is_same(&r->loose[at].name, name)) break;
     }
-    if (r->in_link) {
-        if (at < r->link_loose) return !is_formatting && r->depth > r->link_depth ? DONE : UNSURE;
+    if (at < first) return r->in_link && (is_formatting || r->depth == r->link_depth) ? UNSURE : DONE;
+    if (is_formatting) {
         /* the adoption agency ends some of those above, and makes others again */
-        if (is_formatting && at < r->loose_count - 1) return UNSURE;
+        if (r->in_link && at < r->loose_count - 1) return UNSURE;
+        if (r->depth - r->loose[at].depth >= MAX_ADOPTIONS) return UNSURE;
     }
-    if (at < 0) return DONE;
-    if (is_formatting) memmove(r->loose + at, r->loose + at + 1, (size_t)(r->loose_count - at - 1) * sizeof(Loose));
-    r->loose_count = is_formatting ? r->loose_count - 1 : at;
-    r->ended = Py_MIN(r->ended > at && is_formatting ? r->ended - 1 : r->ended, r->loose_count);
+    int kept = at;
+    for (int i = at + 1; i < r->loose_count; i++) /* outside of links better too many are kept than too few */
+        if (r->loose[i].is_formatting || !r->in_link) r->loose[kept++] = r->loose[i];
+    r->loose_count = kept;
+    r->ended = Py_MIN(r->ended, at);
     return DONE;
 }
 

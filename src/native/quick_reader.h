@@ -25,14 +25,14 @@ typedef struct {
     const unsigned char *at, *end;
     const Tag *stack[MAX_DEPTH]; /* the open special elements */
     int depth;
-    Loose loose[MAX_LOOSE]; /* the others, */
+    Loose loose[MAX_LOOSE]; /* the others: outside of links some that have ended too */
     int loose_count;
     int ended; /* the first of the formatting ones among them that ended with a parent: text makes them again */
     Py_ssize_t remade_b;
     int has_begun; /* it is too late for a doctype */
     int has_body, has_form, has_title;
     int in_head_noscript;
-    int doubtful; /* whether a p or li is open depends on more than is kept here: what ends one must not end a link */
+    int doubtful; /* what is open depends on more than is kept here: what ends it must not end a link */
     int is_standard; /* a doctype says that the page is not one of before there were standards */
 
     int in_link;
