@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from time import process_time
@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ops_html import OPS
 
+from weft.parse import quick
 from weft.parse.attributes import srcset_urls
 from weft.parse.bounds import memory_bound, tree_of
 from weft.parse.directives import header_links, language_of, parse_refresh, robots_directives, x_robots_directives
@@ -29,6 +30,15 @@ DIFFERENT = {
     "html/misc/00111": "one tag with 50,000 attributes, its first http-equiv empty: for a browser no refresh",
 }
 URL = "http://h.test/dir/page?q"
+
+
+@pytest.fixture(autouse=True, params=["compiled", "tree"])
+def way(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every page is read both ways: by the compiled reader, where there is one, and by its tree alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "tree":
+            patch.setattr(quick, "read", None)
+        yield
 
 
 @cache

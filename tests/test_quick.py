@@ -1,4 +1,4 @@
-"""The compiled reader of pages says what the tree says, or leaves the page to it (src/native/quick.c; issue 4, section 1).
+"""The compiled reader says of a page what its tree says, or leaves it to the tree (src/native; issue 4, section 1).
 
 Where the two could differ, each case is named; others are made of pieces (hypothesis), and of the pages of the manuals
 that are installed here.
@@ -106,7 +106,7 @@ CASES: dict[str, tuple[str | bytes, bool]] = {
     "a doctype behind an end tag": ("</p><!doctype html><p><table></table><a href=1>x</p>y", LEFT),
     "a second doctype": ("<!doctype x><!doctype html><p><table></table><a href=1>x</p>y", LEFT),
     # text
-    "references": ("<a href='?a=1&amp;b&copy=2&notit;'>&eacute; &eacute &notit; &#x80; &#0; &#xD800 &#; &fjlig;&", TAKEN),
+    "references": ("<a href='?a&amp;b&copy=2&notit;'>&eacute; &eacute &notit; &#x80; &#0 &#xD800 &#; &fjlig;&", TAKEN),
     "newlines": ("<a href='a\rb\r\nc&#13;'>x\r\ny\rz</a>", TAKEN),
     "a byte of zero": ("<a href=1>x\0y</a>", LEFT),
     "a byte order mark": ("\ufeff<!doctype html><p><table></table><a href=1>x</p>y", TAKEN),
@@ -136,7 +136,7 @@ CASES: dict[str, tuple[str | bytes, bool]] = {
     "a template": ("<template><a href=1>x</a></template>", LEFT),
     "frames": ("<frameset><frame src=1></frameset>", LEFT),
     "elements with long names": ("<my-element-of-a-long-name><a href=1>x</MY-element-of-a-long-name>y", LEFT),
-    "an element with a long name in a link": ("<a href=1><my-element-of-a-long-name>x</MY-element-of-a-long-name>y", TAKEN),
+    "a long name in a link": ("<a href=1><my-element-of-a-long-name>x</MY-element-of-a-long-name>y", TAKEN),
     # bounds of the tree
     "too deep": ("<div>" * 600 + "<a href=1>x", LEFT),
     "too deep by others": ("<span></q>" * 700 + "<a href=1>x<i>y</a>z", LEFT),
@@ -175,12 +175,18 @@ def test_other_encodings(encoding: str) -> None:
     assert taken and len(found.links) == 1
 
 
-TAGS = """a a a b i em font span q my-element p div ul ol li dl dd dt h1 h2 pre button form table tbody tr td th caption col
-    colgroup select option object noscript svg g title textarea script style iframe img input br hr html head body base
-    link meta template nobr frameset""".split()
-ATTRIBUTES = """href=1 href='y#f' href=#f href="?a&amp;b&copy=c" href href=mailto:m href='http://[' src=s srcset='s,t' alt=z
-    alt='' rel=nofollow rel=canonical lang=en xml:lang=de type=hidden type=image name=robots content=noindex
-    http-equiv=refresh content='0;r' onclick=x() onclick="location='o'" action=f data=d / = " '""".split()
+TAGS = [
+    "a", "a", "a", "b", "i", "em", "font", "span", "q", "my-element", "p", "div", "ul", "ol", "li", "dl", "dd", "dt",
+    "h1", "h2", "pre", "button", "form", "table", "tbody", "tr", "td", "th", "caption", "col", "colgroup", "select",
+    "option", "object", "noscript", "svg", "g", "title", "textarea", "script", "style", "iframe", "img", "input",
+    "br", "hr", "html", "head", "body", "base", "link", "meta", "template", "nobr", "frameset",
+]  # fmt: skip
+ATTRIBUTES = [
+    "href=1", "href='y#f'", "href=#f", 'href="?a&amp;b&copy=c"', "href", "href=mailto:m", "href='http://['", "src=s",
+    "srcset='s,t'", "alt=z", "alt=''", "rel=nofollow", "rel=canonical", "lang=en", "xml:lang=de", "type=hidden",
+    "type=image", "name=robots", "content=noindex", "http-equiv=refresh", "content='0;r'", "onclick=x()",
+    "onclick=\"location='o'\"", "action=f", "data=d", "/", "=", '"', "'",
+]  # fmt: skip
 TEXTS = [
     *("x", "y z", " ", "\n", "\r", "\xe9", "\u4e2d", "\ufeff", "&amp;", "&eacute", "&notit;", "&#128;", "&#", "&", "<"),
     *("</", "<!-- c -->", "<!-->", "<!", "<?x>", "</>", "<![CDATA[x]]>", "<!doctype html>", "<!doctype x>", "<a"),
