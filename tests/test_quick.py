@@ -18,6 +18,7 @@ from weft.parse import quick
 from weft.parse.html import parse_page
 from weft.parse.quick import QuickPage
 from weft.records import Parsed
+from weft.url import resolving
 
 pytestmark = pytest.mark.skipif(native.read is None, reason="weft was set up without a C compiler")
 
@@ -38,9 +39,11 @@ def ways(body: bytes, content_type: str = "text/html; charset=utf-8", max_links:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(quick, "read", read)
+        patch.setattr(resolving, "_shared", resolving._SharedMeanings())
         found = parse_page(body, URL, content_type, max_links=max_links)
         found.links.unpack()
         patch.setattr(quick, "read", None)
+        patch.setattr(resolving, "_shared", resolving._SharedMeanings())  # what one has found the other must not know
         assert found == parse_page(body, URL, content_type, max_links=max_links)
     return answers[-1:] not in ([], [None]), found
 

@@ -246,8 +246,8 @@ PyObject *read_quickly(PyObject *Py_UNUSED(module), PyObject *args) {
     PyObject *result = NULL;
     if (!PyArg_ParseTuple(links, "O!O!O!O!O!", &PyList_Type, &r.targets, &PyList_Type, &r.anchors, &PyList_Type,
                           &r.fragments, &PyDict_Type, &r.kinds, &PyDict_Type, &r.rels) ||
-        !PyArg_ParseTuple(tools, "OOOOOOOnnn", &r.a_kind, &r.image_kind, &r.script_kind, &r.canonical_kind, &r.rel_words,
-                          &r.kind_by_rel, &r.collapsed, &r.max_anchor, &r.max_rel, &r.max_meaning))
+        !PyArg_ParseTuple(tools, "OOOOOOOnnn", &r.a_kind, &r.image_kind, &r.script_kind, &r.canonical_kind,
+                          &r.rel_words, &r.kind_by_rel, &r.collapsed, &r.max_anchor, &r.max_rel, &r.max_meaning))
         goto end;
     if (r.max_anchor > 1000) {
         PyErr_SetString(PyExc_ValueError, "anchors of at most 1000 characters");

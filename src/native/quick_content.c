@@ -7,7 +7,7 @@
 #include "quick_links.h"
 
 enum { MAX_DRAWING = 32 };
-enum { ROOT_CHECK_B = 131072, MAX_ROOT_TAGS_B = 16384 }; /* those of weft/parse/bounds.py */
+enum { ROOT_CHECK_B = 131072, MAX_ROOT_TAGS_B = 16384, SAMPLE_STEP_B = 16384, SAMPLE_B = 512 }; /* as in bounds.py */
 
 /* Where the end tag of a raw element begins, or the end of the page; NULL where only the tree tells. */
 static const unsigned char *raw_end(const Reader *r, const Tag *tag) {
@@ -156,16 +156,35 @@ static const unsigned char *tag_end(const unsigned char *p, const unsigned char 
     return p;
 }
 
+static int is_root(const unsigned char *p, const unsigned char *end) {
+    Span name = {p + 1, p + 5};
+    return end - p > 5 && *p == '<' && (is_named(name, "html", 4) || is_named(name, "body", 4));
+}
+
+/* Whether a sample of the page has a tag of html or body in it, or lies within one. */
+static int is_in_root(Span page, const unsigned char *at) {
+    const unsigned char *end = at + Py_MIN(SAMPLE_B, page.end - at);
+    for (const unsigned char *p = at; (p = memchr(p, '<', (size_t)(end - p))); p++)
+        if (is_root(p, page.end)) return 1;
+    if (memchr(at, '>', (size_t)(end - at))) return 0;
+    while (--end > page.start && *end != '<') continue;
+    return is_root(end, page.end);
+}
+
 int has_long_roots(Span page) {
+    const unsigned char *p = page.start;
     Py_ssize_t size_b = 0;
     int count = 0;
     if (size_of(page) <= ROOT_CHECK_B) return 0;
-    for (const unsigned char *p = page.start; (p = memchr(p, '<', (size_t)(page.end - p)));) {
-        Span name = {p + 1, p + 5};
-        if (page.end - ++p < 5 || !(is_named(name, "html", 4) || is_named(name, "body", 4))) continue;
-        p = tag_end(name.end, page.end);
-        size_b += p - name.start + 1;
+    do p += Py_MIN(SAMPLE_STEP_B, page.end - p);
+    while (p < page.end && !is_in_root(page, p));
+    if (p == page.end) return 0;
+    for (p = page.start; (p = memchr(p, '<', (size_t)(page.end - p)));) {
+        if (!is_root(p++, page.end)) continue;
+        const unsigned char *end = tag_end(p + 4, page.end);
+        size_b += end - p + 1;
         if (++count > 1 && size_b > MAX_ROOT_TAGS_B) return 1;
+        p = end;
     }
     return 0;
 }
