@@ -250,6 +250,7 @@ def test_a_failure_of_python_passes_through(monkeypatch: pytest.MonkeyPatch) -> 
     for name, markup in said.items():
         with monkeypatch.context() as patch, pytest.raises(RuntimeError):
             patch.setattr(QuickPage, name, fail)
+            patch.setattr(resolving, "_shared", resolving._SharedMeanings())
             parse_page(f"<p>{markup}".encode(), URL, "text/html")
 
 
