@@ -242,12 +242,14 @@ def test_a_failure_of_python_passes_through(monkeypatch: pytest.MonkeyPatch) -> 
         raise RuntimeError("no")
 
     said = {
-        "target_of": "<a href=n>", "take": "<area>", "rebase": "<base href=b>", "add_srcset": "<img srcset=s>",
-        "add_by_rel": "<link rel=canonical href=c>", "take_title": "<title>", "take_language": "<html lang=x>",
+        "target_of": "<a href='n n'>", "learnt": "<a href=n>", "take": "<area>", "rebase": "<base href=b>",
+        "add_srcset": "<img srcset=s>", "add_by_rel": "<link rel=canonical href=c>", "take_title": "<title>",
+        "take_language": "<html lang=x>",
     }  # fmt: skip
     for name, markup in said.items():
         with monkeypatch.context() as patch, pytest.raises(RuntimeError):
             patch.setattr(QuickPage, name, fail)
+            patch.setattr(resolving, "_shared", resolving._SharedMeanings())
             parse_page(f"<p>{markup}".encode(), URL, "text/html")
 
 
