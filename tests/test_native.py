@@ -10,6 +10,7 @@ import hashlib
 import subprocess
 import sys
 from collections.abc import Callable
+from html import escape
 
 import msgspec
 import pytest
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 from weft import native
 from weft.fetch.http import answer
 from weft.frontier import links as frontier_links
+from weft.parse.html import parse_page
 from weft.records import Link, LinkKind, Links
 from weft.store import warc, warc_heads
 from weft.url import Resolver
@@ -67,25 +69,47 @@ def test_the_block_of_a_record_is_the_same_either_way(monkeypatch: pytest.Monkey
     assert warc.response_block(head, body) == found
 
 
-texts = st.text(st.characters(codec="utf-8"), max_size=12)
 rows = st.lists(
-    st.tuples(st.integers(0, 1 << 55), st.sampled_from(list(LinkKind)), texts, st.sampled_from(["", "nofollow"]), texts)
+    st.tuples(st.integers(0, 1 << 55), st.sampled_from(list(LinkKind)), st.text(max_size=12), st.text(max_size=3))
 )
 
 
-@given(rows, st.booleans())
-@example([(1, LinkKind.A, '"\\\x00\x1f\x7f é\U0001f600', "", "")], True)
-def test_links_are_packed_as_msgspec_would(found: list[tuple[int, LinkKind, str, str, str]], bare: bool) -> None:
-    links = Links.of(
-        Link("http://h.test/", kind.value, anchor, "" if bare else rel, "" if bare else fragment)
-        for _, kind, anchor, rel, fragment in found
+@given(rows)
+@example([(1, LinkKind.A, '"\\\x00\x1f\x7f é\U0001f600', "#")])
+def test_links_are_packed_as_msgspec_would(found: list[tuple[int, LinkKind, str, str]]) -> None:
+    """As a page brings them: kinds in a header, texts of every kind in the anchors and fragments of its links."""
+    markup = "".join(
+        f'<a href="x#{escape(fragment)}" rel="{kind.name}">{escape(anchor)}</a>' for _, kind, anchor, fragment in found
+    )
+    quick, plain = (
+        parse_page(markup.encode("utf-8", "replace"), "http://h.test/", "text/html; charset=utf-8") for _ in "ab"
     )
     infos, offered = [row[0] for row in found], [len(row[2]) % 2 for row in found]
-    packed = frontier_links.packed_links(links, infos, offered)
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(frontier_links, "pack_links", None)
-        plain = frontier_links.packed_links(links, infos, offered)
-    assert msgspec.json.decode(packed) == msgspec.json.decode(plain)
+    for links in (quick.links, plain.links):
+        links.kinds.update({at: kind.value for at, (_, kind, _, _) in enumerate(found) if kind is not LinkKind.A})
+    plain.links.unpack()
+    if len(plain.links) == len(found):
+        packed = [frontier_links.packed_links(links, infos, offered) for links in (quick.links, plain.links)]
+        assert msgspec.json.decode(packed[0]) == msgspec.json.decode(packed[1])
+
+
+def test_links_that_are_packed_are_links_like_others() -> None:
+    markup = b"<a href=a rel=nofollow>one</a><img src=i alt='a &quot;b&quot;'><a href=b#c>two</a><a href='d#e f'></a>"
+    links = parse_page(markup, "http://h.test/", "text/html").links
+    assert links.ends and not links.anchors
+    assert links.bare(0) == Link("http://h.test/a", LinkKind.A.value, "", "nofollow")
+    assert list(links) == [
+        Link("http://h.test/a", LinkKind.A.value, "one", "nofollow"),
+        Link("http://h.test/i", LinkKind.IMAGE.value, 'a "b"'),
+        Link("http://h.test/b", LinkKind.A.value, "two", "", "c"),
+        Link("http://h.test/d", LinkKind.A.value, "", "", "e%20f"),
+    ]
+    again = msgspec.msgpack.decode(
+        msgspec.msgpack.encode(parse_page(markup, "http://h.test/", "text/html").links), type=Links
+    )
+    assert again.ends and list(again) == list(links)
+    again.add("http://h.test/z", LinkKind.A.value, "last")
+    assert len(again) == 5 and again[4].anchor == "last" and again[2].fragment == "c"
 
 
 @pytest.mark.parametrize("prefix", ["http://h.test/", "https://h.test/", "http://u:p@h.test/"])
@@ -188,10 +212,11 @@ def test_weft_does_without_them() -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: native.pack_links and native.pack_links([1], 1, 1, {}, [], [""], {}, [""]),
-        lambda: native.pack_links and native.pack_links(["x"], 1, 1, {}, [1], [""], {}, [""]),
-        lambda: native.pack_links and native.pack_links([1], 1, 1, {}, [1], [1], {}, [""]),
-        lambda: native.pack_links and native.pack_links([1], 1, 1, {"x": 1}, [1], [""], {}, [""]),
+        lambda: native.pack_links and native.pack_links([1], 1, 1, {}, [], b"", b""),
+        lambda: native.pack_links and native.pack_links([1], 1, 1, {}, [1], b"", b"\1\0\0\0"),
+        lambda: native.pack_links and native.pack_links([1, 1], 1, 1, {}, [1, 1], b"12", b"\2\0\0\0\1\0\0\0"),
+        lambda: native.pack_links and native.pack_links(["x"], 1, 1, {}, [1], b"", bytes(4)),
+        lambda: native.pack_links and native.pack_links([1], 1, 1, {"x": 1}, [1], b"", bytes(4)),
         lambda: native.count_external and native.count_external([1], "", ""),  # type: ignore[list-item]
     ],
 )

@@ -241,6 +241,12 @@ def test_locks_pin_everything() -> None:
     assert {re.split(r"[<>=!~]", line)[0].lower() for line in wanted} <= pinned
 
 
+def test_all_compiled_parts_are_named() -> None:
+    (extension,) = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["ext-modules"]
+    named = {*extension["sources"], *extension["depends"]}
+    assert named == {str(path.relative_to(ROOT)) for path in (ROOT / "src" / "native").iterdir()}
+
+
 def test_the_wheel_brings_the_command(tmp_path: Path) -> None:
     """``pip install .`` gives the same ``weft`` command."""
     source = tmp_path / "source"
@@ -257,5 +263,7 @@ def test_the_wheel_brings_the_command(tmp_path: Path) -> None:
         names = archive.namelist()
         (entry_points,) = (archive.read(name).decode() for name in names if name.endswith("entry_points.txt"))
     assert "weft = weft.cli:main" in entry_points and "weft/py.typed" in names
+    if shutil.which("cc") and Path(sysconfig.get_path("include"), "Python.h").exists():
+        assert [name for name in names if name.startswith("weft_native.")]
     modules = {str(path.relative_to(ROOT / "src")) for path in (ROOT / "src" / "weft").rglob("*.py")}
     assert modules <= set(names)

@@ -5,10 +5,10 @@
 #include "native.h"
 
 PyDoc_STRVAR(read_doc,
-    "read(body, page, links, meanings, url, max_links, meta_names, tools) -> bool | None\n\n"
+    "read(body, page, links, meanings, url, max_links, meta_names, tools) -> tuple[bytes, bytes] | None\n\n"
     "Reads a page, in UTF-8, adds its links to the columns, and tells the page what else it says.\n"
-    "None: only its tree tells; what was added and told until then is to be forgotten. Else whether some of the\n"
-    "fragments are not written as URLs hold them.");
+    "None: only its tree tells; what was added and told until then is to be forgotten. Else the tails of the links, and\n"
+    "where each of them ends; the columns of anchors and fragments are empty then.");
 
 PyDoc_STRVAR(digest_doc,
     "digest(head, body) -> str\n\nThe SHA-1 of both together, as WARC spells it.");
@@ -17,7 +17,7 @@ PyDoc_STRVAR(digests_doc,
     "digests(head, body) -> tuple[str, str]\n\nThe SHA-1 of the body, and of both together, as WARC spells them.");
 
 PyDoc_STRVAR(pack_doc,
-    "pack_links(infos, mask, kind, kinds, offered, anchors, rels, fragments) -> str\n\n"
+    "pack_links(infos, mask, kind, kinds, offered, tails, ends) -> str\n\n"
     "The rows of a page's links as JSON; the id of a target is what the mask leaves of its info, and its kind that of\n"
     "all unless it has one of its own.");
 

@@ -18,6 +18,7 @@
 #include "quick_content.h"
 #include "quick_elements.h"
 #include "quick_links.h"
+#include "quick_tails.h"
 
 #include <string.h>
 
@@ -260,7 +261,8 @@ PyObject *read_quickly(PyObject *Py_UNUSED(module), PyObject *args) {
     Py_INCREF(r.url);
     int state = UNSURE;
     if (PyUnicode_GetLength(r.url) && !has_zero && !has_long_roots((Span){r.at, r.end})) {
-        state = read_page(&r);
+        state = absorb_links(&r); /* those of headers */
+        if (state > 0) state = read_page(&r);
         if (state > 0) state = finish(&r);
         if (state != FAILED && tell_learnt(&r) < 0) state = FAILED;
     }
@@ -270,12 +272,14 @@ PyObject *read_quickly(PyObject *Py_UNUSED(module), PyObject *args) {
         result = Py_None;
         Py_INCREF(result);
     } else if (state == DONE) {
-        result = PyBool_FromLong(r.odd_fragments);
+        result = tails_of(&r);
     }
 end:
     PyMem_Free(r.link_text.bytes);
     PyMem_Free(r.link_alts.bytes);
     PyMem_Free(r.scratch.bytes);
+    PyMem_Free(r.words.bytes);
+    PyMem_Free(r.link_texts);
     return result;
 }
 

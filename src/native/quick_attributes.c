@@ -30,16 +30,19 @@ PyObject *text_of_value(Reader *r, Span span) {
     return text_of((const char *)value.start, value.end - value.start);
 }
 
+Py_ssize_t collapse(const unsigned char *bytes, Py_ssize_t size, char *kept) {
+    Py_ssize_t count = 0;
+    for (Py_ssize_t i = 0; i < size; i++) {
+        if (!is_python_space(bytes[i])) kept[count++] = (char)bytes[i];
+        else if (count && kept[count - 1] != ' ') kept[count++] = ' ';
+    }
+    return count && kept[count - 1] == ' ' ? count - 1 : count;
+}
+
 PyObject *anchor_of(Reader *r, const unsigned char *bytes, Py_ssize_t size, int is_ascii) {
     if (is_ascii && size <= r->max_anchor) {
         char kept[1024];
-        Py_ssize_t count = 0;
-        for (Py_ssize_t i = 0; i < size; i++) {
-            if (!is_python_space(bytes[i])) kept[count++] = (char)bytes[i];
-            else if (count && kept[count - 1] != ' ') kept[count++] = ' ';
-        }
-        if (count && kept[count - 1] == ' ') count--;
-        return PyUnicode_DecodeASCII(kept, count, NULL);
+        return PyUnicode_DecodeASCII(kept, collapse(bytes, size, kept), NULL);
     }
     PyObject *text = text_of((const char *)bytes, size), *kept;
     if (!text) return NULL;

@@ -31,6 +31,9 @@ int value_of(Reader *r, Span span, Span *value);
 
 PyObject *text_of_value(Reader *r, Span span);
 
+/* Copies text of ASCII with its spaces collapsed, as Python's split() sees them; how long it is then. */
+Py_ssize_t collapse(const unsigned char *bytes, Py_ssize_t size, char *kept);
+
 /* The words of a text as they are kept: spaces collapsed, cut to the length of an anchor. */
 PyObject *anchor_of(Reader *r, const unsigned char *bytes, Py_ssize_t size, int is_ascii);
 

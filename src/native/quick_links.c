@@ -2,11 +2,12 @@
 #include "quick_links.h"
 
 #include "native.h"
+#include "quick_tails.h"
 
 #include <string.h>
 
 static PyObject *name_target_of, *name_take, *name_add_srcset, *name_add_by_rel, *name_rebase, *name_take_title,
-    *name_take_language, *name_learnt;
+    *name_take_language, *name_learnt, *name_encoded;
 
 int prepare_links(void) {
     const struct {
@@ -14,18 +15,25 @@ int prepare_links(void) {
         const char *text;
     } names[] = {{&name_target_of, "target_of"}, {&name_take, "take"}, {&name_add_srcset, "add_srcset"},
                  {&name_add_by_rel, "add_by_rel"}, {&name_rebase, "rebase"}, {&name_take_title, "take_title"},
-                 {&name_take_language, "take_language"}, {&name_learnt, "learnt"}};
+                 {&name_take_language, "take_language"}, {&name_learnt, "learnt"},
+                 {&name_encoded, "encoded_fragment"}};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (!(*names[i].place = PyUnicode_InternFromString(names[i].text))) return -1;
     return 0;
 }
 
-static void note_fragment(Reader *r, const unsigned char *start, const unsigned char *end) {
+/* Whether a fragment is written as URLs hold it. */
+static int is_plain_fragment(const unsigned char *start, const unsigned char *end) {
     for (; start < end; start++)
-        if (*start <= ' ' || *start >= 0x7f || *start == '"' || *start == '<' || *start == '>' || *start == '`') {
-            r->odd_fragments = 1;
-            return;
-        }
+        if (*start <= ' ' || *start >= 0x7f || *start == '"' || *start == '<' || *start == '>' || *start == '`') return 0;
+    return 1;
+}
+
+/* Notes the texts of a link whose fragment stands in the page, or behind Python's back. */
+static int note_with(Reader *r, PyObject *anchor, const char *fragment, Py_ssize_t fragment_size) {
+    Py_ssize_t size;
+    const char *bytes = PyUnicode_AsUTF8AndSize(anchor, &size);
+    return bytes ? note_link(r, bytes, size, fragment, fragment_size) : FAILED;
 }
 
 /* Where what stands before a fragment leads, as far as that is known or plain to see, and remembered then; NULL where
@@ -62,7 +70,8 @@ int tell_learnt(Reader *r) {
 /* Adds a link; anchor and rel are borrowed, rel may be NULL. *place is where it stands, or -1 where it is not kept. */
 static int add_link(Reader *r, Span reference, PyObject *kind, PyObject *anchor, PyObject *rel, Py_ssize_t *place) {
     PyObject *target, *fragment = NULL;
-    Py_ssize_t count = PyList_GET_SIZE(r->targets), size = reference.end - reference.start;
+    Py_ssize_t count = r->link_count, size = reference.end - reference.start, fragment_size = 0;
+    const char *fragment_bytes = "";
     int result = FAILED;
     *place = -1;
     if (count >= r->max_links) return UNSURE;
@@ -74,35 +83,33 @@ static int add_link(Reader *r, Span reference, PyObject *kind, PyObject *anchor,
         target = meaning_of(r, reference.start, hash ? hash : reference.end);
         if (!target && PyErr_Occurred()) return FAILED;
     }
-    if (target) {
-        if (hash) {
-            note_fragment(r, hash + 1, reference.end);
-            fragment = text_of((const char *)hash + 1, reference.end - hash - 1);
+    if (target && hash) {
+        fragment_bytes = (const char *)hash + 1;
+        fragment_size = reference.end - hash - 1;
+        if (!is_plain_fragment(hash + 1, reference.end)) {
+            PyObject *raw = text_of(fragment_bytes, fragment_size);
+            fragment = raw ? PyObject_CallMethodObjArgs(r->page, name_encoded, raw, NULL) : NULL;
+            Py_XDECREF(raw);
             if (!fragment) goto end;
-        } else {
-            fragment = empty_text;
-            Py_INCREF(fragment);
         }
-    } else {
+    } else if (!target) {
         PyObject *whole = text_of((const char *)reference.start, size);
-        if (!whole) return FAILED;
-        PyObject *found = PyObject_CallMethodObjArgs(r->page, name_target_of, whole, kind, NULL);
-        Py_DECREF(whole);
+        PyObject *found = whole ? PyObject_CallMethodObjArgs(r->page, name_target_of, whole, kind, NULL) : NULL;
+        Py_XDECREF(whole);
         if (!found) return FAILED;
         if (found == Py_None) {
             Py_DECREF(found);
             return DONE;
         }
-        if (!PyTuple_Check(found) || PyTuple_GET_SIZE(found) != 2) {
-            Py_DECREF(found);
-            PyErr_SetString(PyExc_TypeError, "target_of() gives a pair or None");
-            return FAILED;
+        int is_pair = PyArg_ParseTuple(found, "UU", &target, &fragment);
+        if (is_pair) {
+            Py_INCREF(target);
+            Py_INCREF(fragment);
         }
-        target = PyTuple_GET_ITEM(found, 0), fragment = PyTuple_GET_ITEM(found, 1);
-        Py_INCREF(target);
-        Py_INCREF(fragment);
         Py_DECREF(found);
+        if (!is_pair) return FAILED;
     }
+    if (fragment && !(fragment_bytes = PyUnicode_AsUTF8AndSize(fragment, &fragment_size))) goto end;
     if (kind != r->a_kind || rel) {
         PyObject *at = PyLong_FromSsize_t(count);
         if (!at) goto end;
@@ -111,9 +118,7 @@ static int add_link(Reader *r, Span reference, PyObject *kind, PyObject *anchor,
         Py_DECREF(at);
         if (failed) goto end;
     }
-    if (PyList_Append(r->targets, target) < 0 || PyList_Append(r->anchors, anchor) < 0 ||
-        PyList_Append(r->fragments, fragment) < 0)
-        goto end;
+    if (PyList_Append(r->targets, target) < 0 || note_with(r, anchor, fragment_bytes, fragment_size) < 0) goto end;
     *place = count;
     result = DONE;
 end:
@@ -122,28 +127,34 @@ end:
     return result;
 }
 
+/* Appends what a link is called to the words, spaces collapsed. */
+static int append_anchor(Reader *r) {
+    const unsigned char *bytes = (const unsigned char *)r->link_text.bytes;
+    if (r->link_text.is_ascii && r->link_text.size <= r->max_anchor) {
+        char kept[1024];
+        return append(&r->words, (const unsigned char *)kept, collapse(bytes, r->link_text.size, kept));
+    }
+    PyObject *cut = anchor_of(r, bytes, r->link_text.size, r->link_text.is_ascii);
+    PyObject *anchor = cut ? words(cut) : NULL; /* cut, maybe behind a space */
+    Py_ssize_t size;
+    const char *text = anchor ? PyUnicode_AsUTF8AndSize(anchor, &size) : NULL;
+    int result = text ? append(&r->words, (const unsigned char *)text, size) : FAILED;
+    Py_XDECREF(cut);
+    Py_XDECREF(anchor);
+    return result;
+}
+
 int close_link(Reader *r) {
     r->in_link = 0;
     if (r->link_place < 0) return DONE;
-    PyObject *anchor = anchor_of(r, (unsigned char *)r->link_text.bytes, r->link_text.size, r->link_text.is_ascii);
-    if (!anchor) return FAILED;
-    Py_ssize_t length = PyUnicode_GetLength(anchor);
-    if (length == r->max_anchor) { /* cut, maybe behind a space */
-        PyObject *whole = anchor;
-        anchor = words(whole);
-        Py_DECREF(whole);
-        if (!anchor) return FAILED;
+    Py_ssize_t from = r->words.size;
+    if (append_anchor(r) < 0) return FAILED;
+    if (r->words.size == from && r->link_alts.size) {
+        if (r->images > 10 || r->link_alts.size > r->max_anchor) return UNSURE;
+        if (append(&r->words, (const unsigned char *)r->link_alts.bytes, r->link_alts.size) < 0) return FAILED;
     }
-    if (!length && r->link_alts.size) {
-        if (r->images > 10 || r->link_alts.size > r->max_anchor) {
-            Py_DECREF(anchor);
-            return UNSURE;
-        }
-        Py_DECREF(anchor);
-        anchor = text_of(r->link_alts.bytes, r->link_alts.size);
-        if (!anchor) return FAILED;
-    }
-    return PyList_SetItem(r->anchors, r->link_place, anchor) < 0 ? FAILED : DONE;
+    set_anchor(r, r->link_place, from);
+    return DONE;
 }
 
 int open_link(Reader *r) {
@@ -177,7 +188,7 @@ int call_take(Reader *r, const Tag *tag) {
     Py_XDECREF(attributes);
     Py_XDECREF(name);
     Py_XDECREF(done);
-    return done ? DONE : FAILED;
+    return done ? absorb_links(r) : FAILED;
 }
 
 int take_base(Reader *r) {
@@ -233,7 +244,7 @@ int take_image(Reader *r) {
         PyObject *done = text ? PyObject_CallMethodObjArgs(r->page, name_add_srcset, text, alt, NULL) : NULL;
         Py_XDECREF(text);
         Py_XDECREF(done);
-        if (!done) result = FAILED;
+        result = done ? absorb_links(r) : FAILED;
     }
     Py_DECREF(alt);
     return result;
@@ -272,7 +283,7 @@ int take_link(Reader *r) {
             reference ? PyObject_CallMethodObjArgs(r->page, name_add_by_rel, reference, rel_text, title, NULL) : NULL;
         Py_XDECREF(reference);
         Py_XDECREF(done);
-        result = done ? DONE : FAILED;
+        result = done ? absorb_links(r) : FAILED;
     } else {
         Span reference;
         Py_ssize_t place;

@@ -21,6 +21,11 @@ typedef struct {
     Py_ssize_t size; /* of its tag */
 } Loose;
 
+/* Where the texts of a link stand among the words of all. */
+typedef struct {
+    Py_ssize_t anchor, anchor_size, fragment, fragment_size;
+} LinkTexts;
+
 typedef struct {
     const unsigned char *at, *end;
     const Tag *stack[MAX_DEPTH]; /* the open special elements */
@@ -49,7 +54,10 @@ typedef struct {
 
     Text scratch;
     Span language, xml_language;
-    int odd_fragments;
+
+    Text words;
+    LinkTexts *link_texts;
+    Py_ssize_t link_count, link_room;
 
     PyObject *page, *targets, *anchors, *fragments, *kinds, *rels, *meanings, *url, *meta_names;
     Py_ssize_t max_links;

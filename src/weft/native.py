@@ -25,7 +25,7 @@ _native = _load()
 
 is_there = _native is not None
 
-read: Callable[..., bool | None] | None = getattr(_native, "read", None)
+read: Callable[..., tuple[bytes, bytes] | None] | None = getattr(_native, "read", None)
 """Reads an ordinary page (``weft.parse.quick``)."""
 
 resolve: Callable[[str, str], str | None] | None = getattr(_native, "resolve", None)

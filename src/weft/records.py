@@ -80,6 +80,10 @@ _A = LinkKind.A.value
 class Links(msgspec.Struct, array_like=True, gc=False):
     """The links of a page in document order, in columns: a page has a hundred of them, and what is done to all is done
     at once. ``kinds`` and ``rels`` name, by its place, only what is no ``<a>``, and what has a ``rel``.
+
+    The compiled reader keeps the texts together, as they will be stored: ``tails`` has for each link its anchor and, if
+    any link has one, rel and fragment, as JSON; ``ends`` says where each of them ends, four bytes a link. The columns
+    of anchors and fragments are empty then, until somebody asks for the links one by one.
     """
 
     targets: list[str] = []
@@ -87,6 +91,8 @@ class Links(msgspec.Struct, array_like=True, gc=False):
     fragments: list[str] = []
     kinds: dict[int, int] = {}
     rels: dict[int, str] = {}
+    tails: bytes = b""
+    ends: bytes = b""
 
     @classmethod
     def of(cls, links: Iterable[Link]) -> Links:
@@ -96,6 +102,7 @@ class Links(msgspec.Struct, array_like=True, gc=False):
         return made
 
     def add(self, target: str, kind: int, anchor: str = "", rel: str = "", fragment: str = "") -> None:
+        self.unpack()
         if kind != _A:
             self.kinds[len(self.targets)] = kind
         if rel:
@@ -104,8 +111,21 @@ class Links(msgspec.Struct, array_like=True, gc=False):
         self.anchors.append(anchor)
         self.fragments.append(fragment)
 
+    def unpack(self) -> None:
+        """Puts the texts into columns, if they are kept together."""
+        if not self.ends:
+            return
+        start = 0
+        for end in memoryview(self.ends).cast("I"):
+            anchor, *more = msgspec.json.decode(b"[%b]" % self.tails[start:end])
+            self.anchors.append(anchor)
+            self.fragments.append(more[1] if more else "")
+            start = end
+        self.tails = self.ends = b""
+
     def keep_first(self, count: int) -> None:
         """Forgets all links but the first so many."""
+        self.unpack()
         del self.targets[count:], self.anchors[count:], self.fragments[count:]
         self.kinds = {at: kind for at, kind in self.kinds.items() if at < count}
         self.rels = {at: rel for at, rel in self.rels.items() if at < count}
@@ -126,10 +146,15 @@ class Links(msgspec.Struct, array_like=True, gc=False):
         return len(self.targets)
 
     def __getitem__(self, at: int) -> Link:
-        kind, rel = self.kinds.get(at, _A), self.rels.get(at, "")
-        return Link(self.targets[at], kind, self.anchors[at], rel, self.fragments[at])
+        self.unpack()
+        return self.bare(at)._replace(anchor=self.anchors[at], fragment=self.fragments[at])
+
+    def bare(self, at: int) -> Link:
+        """A link without its texts."""
+        return Link(self.targets[at], self.kinds.get(at, _A), "", self.rels.get(at, ""))
 
     def __iter__(self) -> Iterator[Link]:
+        self.unpack()
         columns = self.targets, self.kind_column(), self.anchors, self.rel_column(), self.fragments
         return map(Link, *columns)
 

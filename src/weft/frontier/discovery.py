@@ -208,13 +208,13 @@ class Discovery:
             way = redirected if at in redirects else onward
             found = find(target) if info == UNKNOWN else info
             if found is None:
-                info = self._meet(links[at], way)
+                info = self._meet(links.bare(at), way)
                 if info & ADMITTED and target.startswith(prefix):
                     new.append(target)
             else:
                 info = found
                 if offered[at] and not info & FINAL and (info > bound or at in redirects):
-                    self._reconsider(links[at], url_id_of(info), way)
+                    self._reconsider(links.bare(at), url_id_of(info), way)
             infos[at] = info
         return new
 

@@ -22,8 +22,9 @@ fragment."""
 
 def packed_links(links: Links, infos: list[int], offered: list[int]) -> str:
     """The rows of a page's links, in order, as JSON."""
-    if pack_links is not None:
-        return pack_links(infos, ID, _A, links.kinds, offered, links.anchors, links.rels, links.fragments)
+    if links.ends and pack_links is not None:
+        return pack_links(infos, ID, _A, links.kinds, offered, links.tails, links.ends)
+    links.unpack()
     columns: list[Sequence[int | str]] = [[info & ID for info in infos], links.kind_column(), offered, links.anchors]
     if links.rels or any(links.fragments):
         columns += links.rel_column(), links.fragments

@@ -14,7 +14,7 @@ from weft.parse.attributes import MAX_ANCHOR, MAX_REL, collapsed, rel_words
 from weft.parse.collected import CANONICAL, IFRAME, IMAGE, SCRIPT, A, kind_by_rel
 from weft.parse.content import decode
 from weft.parse.elements import Attr, Elements
-from weft.url import MAX_MEANING, encode_fragments
+from weft.url import MAX_MEANING, encoded_fragment
 
 _TOOLS: Final = A, IMAGE, SCRIPT, CANONICAL, rel_words, kind_by_rel, collapsed, MAX_ANCHOR, MAX_REL, MAX_MEANING
 _META_NAMES: Final = frozenset({"robots", "description", "refresh", "content-language"})
@@ -35,10 +35,15 @@ class QuickPage(Elements):
         self._of_headers = len(links)
         columns = links.targets, links.anchors, links.fragments, links.kinds, links.rels
         names = _META_NAMES.union(self.agents)
-        odd_fragments = read(markup, self, columns, resolver.meanings, resolver.page, self.max_links, names, _TOOLS)
-        if odd_fragments:
-            encode_fragments(links.fragments)
-        return odd_fragments is not None
+        texts = read(markup, self, columns, resolver.meanings, resolver.page, self.max_links, names, _TOOLS)
+        if texts is None:
+            return False
+        links.tails, links.ends = texts
+        return True
+
+    def encoded_fragment(self, fragment: str) -> str:
+        """A fragment as URLs hold it."""
+        return encoded_fragment(fragment)
 
     def rebase(self, reference: str) -> tuple[dict[str, str], str, int] | bool | None:
         """What references mean behind a ``<base>``; None where nothing changes, False where it comes too late."""

@@ -11,7 +11,16 @@ from weft.url.domains import domain_of, is_public_suffix
 from weft.url.encodings import encode_query
 from weft.url.normal import Normalizer
 from weft.url.parts import host_of, host_of_site, origin_of, path_of, scheme_of, site_and_path_of, site_of
-from weft.url.resolving import MAX_BASE_B, MAX_MEANING, Resolver, Target, encode_fragments, parse, resolve
+from weft.url.resolving import (
+    MAX_BASE_B,
+    MAX_MEANING,
+    Resolver,
+    Target,
+    encode_fragments,
+    encoded_fragment,
+    parse,
+    resolve,
+)
 from weft.url.rules import ALWAYS_ON, DEFAULT_RULES, RULES, parse_rules
 
 __all__ = [
@@ -26,6 +35,7 @@ __all__ = [
     "domain_of",
     "encode_fragments",
     "encode_query",
+    "encoded_fragment",
     "host_of",
     "host_of_site",
     "is_public_suffix",

@@ -61,10 +61,15 @@ def encode_fragments(fragments: list[str]) -> None:
     One look at all of them: most pages have none with a space, a quote or a letter beyond ASCII.
     """
     if not _is_plain_fragment("".join(fragments)):
-        for at, fragment in enumerate(fragments):
-            if not _is_plain_fragment(fragment):
-                href = resolve("http://any.invalid/", f"#{fragment}")
-                fragments[at] = href.partition("#")[2] if href else ""
+        fragments[:] = map(encoded_fragment, fragments)
+
+
+def encoded_fragment(fragment: str) -> str:
+    """A fragment that came as it stood behind ``#`` as URLs hold it."""
+    if _is_plain_fragment(fragment):
+        return fragment
+    href = resolve("http://any.invalid/", f"#{fragment}")
+    return href.partition("#")[2] if href else ""
 
 
 class Resolver:
