@@ -29,7 +29,7 @@ static int is_plain_fragment(const unsigned char *start, const unsigned char *en
     return 1;
 }
 
-/* Notes the texts of a link whose fragment stands in the page, or behind Python's back. */
+/* Notes the texts of a link, of which the anchor is Python's. */
 static int note_with(Reader *r, PyObject *anchor, const char *fragment, Py_ssize_t fragment_size) {
     Py_ssize_t size;
     const char *bytes = PyUnicode_AsUTF8AndSize(anchor, &size);
