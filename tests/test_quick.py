@@ -155,6 +155,10 @@ CASES: dict[str, tuple[str | bytes, bool]] = {
         LEFT,
     ),
     "html and body tags of a large page": ("<body a=b>" * 20_000 + "<a href=1>x", LEFT),
+    "a long body tag that begins before two samples of a large page": (
+        "<html><p>" + f"{'x' * 147_000}<body a='".ljust(147_556, "y") + ">" + "y" * 40_000 + "'>z",
+        LEFT,
+    ),
 }  # fmt: skip
 
 

@@ -161,27 +161,28 @@ static int is_root(const unsigned char *p, const unsigned char *end) {
     return end - p > 5 && *p == '<' && (is_named(name, "html", 4) || is_named(name, "body", 4));
 }
 
-/* Whether a sample of the page has a tag of html or body in it, or lies within one. What begins before the end of the
-   sample before, and reaches over here, is none of those: that was looked at. */
-static int is_in_root(Span page, const unsigned char *at, const unsigned char *before) {
+/* Whether a sample of the page has a tag of html or body in it, or lies within one. *mark is the last "<" before *seen,
+   where the sample before was looked for it; both move on. */
+static int is_in_root(Span page, const unsigned char *at, const unsigned char **mark, const unsigned char **seen) {
     const unsigned char *end = at + Py_MIN(SAMPLE_B, page.end - at);
     for (const unsigned char *p = at; (p = memchr(p, '<', (size_t)(end - p))); p++)
         if (is_root(p, page.end)) return 1;
     if (memchr(at, '>', (size_t)(end - at))) return 0;
-    while (--end > before && *end != '<') continue;
-    return is_root(end, page.end);
+    const unsigned char *last = end;
+    while (last > *seen && *--last != '<') continue;
+    if (*last == '<') *mark = last;
+    *seen = end;
+    return is_root(*mark, page.end);
 }
 
 int has_long_roots(Span page) {
-    const unsigned char *p = page.start, *before;
+    const unsigned char *p = page.start, *mark = p, *seen = p;
     Py_ssize_t size_b = 0;
     int count = 0;
     if (size_of(page) <= ROOT_CHECK_B) return 0;
-    do {
-        if (page.end - p <= SAMPLE_STEP_B) return 0;
-        before = p == page.start ? p : p + SAMPLE_B - 1;
-        p += SAMPLE_STEP_B;
-    } while (!is_in_root(page, p, before));
+    do p += Py_MIN(SAMPLE_STEP_B, page.end - p);
+    while (p < page.end && !is_in_root(page, p, &mark, &seen));
+    if (p == page.end) return 0;
     for (p = page.start; (p = memchr(p, '<', (size_t)(page.end - p)));) {
         if (!is_root(p++, page.end)) continue;
         const unsigned char *end = tag_end(p + 4, page.end);
