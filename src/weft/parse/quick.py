@@ -30,7 +30,10 @@ class QuickPage(Elements):
         if read is None:
             return False
         if encoding in _OTHER_THAN_ASCII or not (encoding == "utf-8" or markup.isascii()):
-            markup = decode(markup, encoding).encode("utf-8", "replace")
+            text = decode(markup, encoding)
+            if text.startswith("\ufeff"):  # a character here, which the reader would take for a mark
+                return False
+            markup = text.encode("utf-8", "replace")
         links, resolver = self.links, self.resolver
         self._of_headers = len(links)
         columns = links.targets, links.anchors, links.fragments, links.kinds, links.rels
