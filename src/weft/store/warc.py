@@ -188,7 +188,7 @@ class WarcWriter:
                 f"WARC-Refers-To-Date: {_iso(revisit.date)}\r\n"
             )
         record_id = self._new_id()
-        place = self._append(
+        packed = self._packed(
             "revisit" if revisit else "response",
             record_id,
             about + own,
@@ -197,17 +197,19 @@ class WarcWriter:
             b"" if revisit else body,
             "" if revisit else block.digest,
         )
+        place = self._append(packed)
         if request_head:
             about += f"WARC-Concurrent-To: <{record_id}>\r\n"
             request = sound_request_head(request_head)
-            self._append("request", self._new_id(), about, "application/http; msgtype=request", request)
+            self._append(self._packed("request", self._new_id(), about, "application/http; msgtype=request", request))
         return Place(place.file, place.offset, place.length, digest)
 
     def write_metadata(self, url: str, date: datetime, fields: Mapping[str, str]) -> Place:
         """The place of a metadata record, e.g. why there is no answer (``cause``, ``detail``)."""
         self._make_room()
         about = f"WARC-Date: {_iso(date)}\r\nWARC-Target-URI: {_safe_url(url)}\r\n"
-        return self._append("metadata", self._new_id(), about, "application/warc-fields", _warc_fields(fields))
+        said = _warc_fields(fields)
+        return self._append(self._packed("metadata", self._new_id(), about, "application/warc-fields", said))
 
     def flush(self) -> None:
         """All that was written so far is the operating system's. Raises ``StoreError`` where it cannot be."""
@@ -248,17 +250,7 @@ class WarcWriter:
         elif self._buffered_b >= _WRITE_AT_B:
             self.flush()
 
-    def _append(
-        self,
-        kind: str,
-        record_id: str,
-        about: str,
-        media: str,
-        block: bytes,
-        more: bytes = b"",
-        digest: str = "",
-    ) -> Place:
-        packed = self._packed(kind, record_id, about, media, block, more, digest)
+    def _append(self, packed: bytes) -> Place:
         place = Place(self._name, self._disk_b + self._buffered_b, len(packed))
         self._buffer.append(packed)
         self._buffered_b += len(packed)
