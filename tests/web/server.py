@@ -579,10 +579,13 @@ class Site:
         ready.set()
         await self._stopping.wait()
         server.close()
-        for task in list(lines):
-            task.cancel()
-        await asyncio.gather(*lines, return_exceptions=True)
-        await asyncio.sleep(0.01)  # transports close themselves in the turn after
+        is_over = False
+        while not is_over:
+            for task in list(lines):
+                task.cancel()
+            await asyncio.gather(*lines, return_exceptions=True)
+            await asyncio.sleep(0.01)  # transports close themselves in the turn after,
+            is_over = not lines  # and what was accepted just before is connected only then
 
     async def _serve(self, line: Line) -> None:
         try:
