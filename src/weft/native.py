@@ -45,3 +45,6 @@ count_external: Callable[[list[str], str, str], int | None] | None = getattr(_na
 digest: Callable[[Any, Any], str] | None = getattr(_native, "digest", None)
 digests: Callable[[Any, Any], tuple[str, str]] | None = getattr(_native, "digests", None)
 """SHA-1 as WARC spells it (``weft.store.warc``); only for processors that have instructions for it."""
+
+keep_freed_memory: Callable[[], None] | None = getattr(_native, "keep_freed_memory", None)
+"""Has the C library keep what is freed (``weft.crew.cores``)."""

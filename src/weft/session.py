@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import gc
 import signal
 import sqlite3
 import threading
@@ -15,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from weft.assemble import make_nursery, make_parts, open_crawl, run_crawl
+from weft.crew.cores import settle_memory
 from weft.db import explain, open_writer
 from weft.errors import FolderError, SpecError, StoreError
 from weft.fetch.http.bounds import make_room_for_files
@@ -182,9 +182,7 @@ def run_plan(plan: Plan, observers: list[Observer], began: Callable[[Crawl], Non
             return await run_crawl(crawl)
 
     make_room_for_files(raise_limit=True)
-    # what is loaded now stays; pages make no cycles worth looking for every few hundred objects
-    gc.freeze()
-    gc.set_threshold(100_000, 20, 100)
+    settle_memory()
     nursery = make_nursery(plan.spec)  # before there is a lock, a socket or a thread that it could inherit
     try:
         with _signals_kept(), _writing(plan.folder):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import os
 import socket
 import time
@@ -18,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from weft.conclude import SLOW_DOWN, Concluded
+from weft.crew.cores import settle_memory
 from weft.crew.finish import Finisher, conclude_bug, make_archive
 from weft.crew.mark import ParseMark
 from weft.crew.messages import (
@@ -322,8 +322,7 @@ def work(end: socket.socket, shared: int | None) -> None:
     if hello is None:
         return
     _step_back()
-    gc.freeze()
-    gc.set_threshold(100_000, 20, 100)
+    settle_memory()
     asyncio.run(_main(hello, end, bodies))
 
 
