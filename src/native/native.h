@@ -22,4 +22,6 @@ PyObject *resolve_plainly(PyObject *module, PyObject *args);
 PyObject *pack_links(PyObject *module, PyObject *args);
 PyObject *count_external(PyObject *module, PyObject *args);
 
+PyObject *cdxj_line(PyObject *module, PyObject *row);
+
 #endif

@@ -45,3 +45,6 @@ count_external: Callable[[list[str], str, str], int | None] | None = getattr(_na
 digest: Callable[[Any, Any], str] | None = getattr(_native, "digest", None)
 digests: Callable[[Any, Any], tuple[str, str]] | None = getattr(_native, "digests", None)
 """SHA-1 as WARC spells it (``weft.store.warc``); only for processors that have instructions for it."""
+
+cdxj_line: Callable[[tuple[object, ...]], bytes | None] | None = getattr(_native, "cdxj_line", None)
+"""A plain line of the index of the archive (``weft.store.cdxj``)."""
