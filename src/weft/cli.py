@@ -149,11 +149,13 @@ def _dispatch(words: list[str]) -> int:
         import importlib
 
         from weft.commands.arguments import parse
+        from weft.lazy import HARDLY_USED, put_off
 
-        args = parse(command, rest)
-        if args is None:
-            return DONE
-        run = importlib.import_module(f"weft.commands.{command}").run
+        with put_off(*HARDLY_USED):
+            args = parse(command, rest)
+            if args is None:
+                return DONE
+            run = importlib.import_module(f"weft.commands.{command}").run
     finally:
         gc.enable()
     code: int = run(args)
