@@ -33,9 +33,8 @@ _FAN_IN = 8  # runs merged at once: few file descriptors, and three levels alrea
 _LINE_OVERHEAD_B = 100  # what Python needs for a line beside its bytes
 _MAX_UNESCAPES = 16  # "%2525..." is unescaped until it stays the same; a URL made to go on for ever is left alone
 
-_SIMPLE_TAIL = re.compile(
-    r"(?>[A-Za-z0-9_~-][A-Za-z0-9_.~-]*+/?)*+(?:\?[A-Za-z0-9_.~=&/:;,+-]*+)?"
-)  # no escapes, no dots
+# no escapes, no dots
+_SIMPLE_TAIL = regex(r"(?>[A-Za-z0-9_~-][A-Za-z0-9_.~-]*+/?)*+(?:\?[A-Za-z0-9_.~=&/:;,+-]*+)?")
 _SESSION_HINT = regex(r"sid=|sessionid|cfid=")
 _WWW = regex(rb"www\d*\.")
 _TO_ESCAPE = regex(rb"[^!-~]|[#%]")
