@@ -11,10 +11,10 @@ from types import ModuleType
 from typing import AnyStr, cast
 
 HARDLY_USED = (
-    "ssl", "asyncio.sslproto", "asyncio.staggered",  # of asyncio: libcurl does TLS, and finds the faster address
+    "ssl", "asyncio.sslproto", "asyncio.staggered", "asyncio.trsock",  # of asyncio: libcurl connects, and does TLS
     "hashlib",  # digests are made by a compiled part
     "msgspec.inspect", "msgspec.toml", "msgspec.yaml", "textwrap",  # of msgspec: schemas, and forms that are not used
-    "traceback", "tokenize",  # for errors
+    "inspect", "traceback", "tokenize",  # for errors
 )  # fmt: skip
 """What the modules of a crawl load for cases that hardly any crawl meets: a tenth of all that is loaded."""
 
