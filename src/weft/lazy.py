@@ -13,7 +13,6 @@ from typing import AnyStr, cast
 
 HARDLY_USED = (
     "ssl", "asyncio.sslproto", "asyncio.staggered", "asyncio.trsock",  # of asyncio: libcurl connects, and does TLS
-    "hashlib",  # digests are made by a compiled part
     "msgspec.inspect", "msgspec.toml", "msgspec.yaml", "textwrap",  # of msgspec: schemas, and forms that are not used
     "inspect", "traceback", "tokenize",  # for errors
 )  # fmt: skip
