@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ from weft.errors import StoreError
 from weft.store import cdxj
 from weft.store.cdxj import CdxRow, cdxj_line, surt_key, write_cdxj
 
-NOW = datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC)
+NOW_MS = int(datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC).timestamp() * 1000)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_surt_keys(url: str, key: str) -> None:
 @given(st.text(max_size=80), st.text(max_size=30))
 @settings(max_examples=200)
 def test_any_row_is_one_line(tail: str, mime: str) -> None:
-    row = CdxRow("http://example.org/" + tail, NOW, mime, None, "sha1:ABC", 1, 2, "x.warc.gz")
+    row = CdxRow("http://example.org/" + tail, NOW_MS, mime, None, "sha1:ABC", 1, 2, "x.warc.gz")
     line = cdxj_line(row)
     assert line.count(b"\n") == 1 and line.endswith(b"}\n") and line.isascii()
     key, stamp, fields = line.split(b" ", 2)
@@ -71,7 +71,7 @@ def rows(number: int) -> Iterator[CdxRow]:
     rng = random.Random(7)
     for n in range(number):
         url = f"http://host{rng.randrange(50)}.example/{rng.randrange(10**6)}"
-        yield CdxRow(url, NOW + timedelta(seconds=n), "text/html", 200, "sha1:X", n, n, "f.warc.gz")
+        yield CdxRow(url, NOW_MS + 1000 * n, "text/html", 200, "sha1:X", n, n, "f.warc.gz")
 
 
 def test_cdxj_is_sorted_with_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from weft.fetch.http import answer
 from weft.frontier import links as frontier_links
 from weft.parse.html import parse_page
 from weft.records import Link, LinkKind, Links
-from weft.store import warc, warc_heads
+from weft.store import cdxj, warc, warc_heads
 from weft.url import Resolver
 from weft.url.resolving import _shared
 
@@ -199,6 +199,51 @@ def fresh(base: str) -> Resolver:
     return resolver
 
 
+hosts = st.sampled_from(
+    [
+        "h.test", "www.h.test", "www2.h.test:8080", "h.test:80", "h.test:443", "127.0.0.1:81", "H.test", "www.",
+        "www..a.b", ".h.test", "h..test", "h.test.", "h:", ":80", "h:8x", "[::1]:8", "u:p@h.test", "h_1.test",
+        "xn--nxasmq6b", "é.test", "a%2eb", "", "www1", "www.www.x", "-",
+    ]
+)  # fmt: skip
+tails = st.sampled_from(
+    [
+        "a", "B.html", "..", ".", "/", "...", "%41", "x,y", "é", ".b", "a.", "~u", "_", " ", "?", "?Q=1", "&b=2", "&a",
+        "#x", "sid=", "sessionID", "?CFID=4", "it's", '"', "\\", "\0", ":", ";", "+", "=",
+    ]
+)  # fmt: skip
+odd_texts = st.sampled_from(["text/html", "", "a b", "é", 'a"b', "a\\b", "a\nb", "\x7f", "x" * 512, "x" * 513])
+
+
+@given(
+    st.sampled_from(["http://", "https://", "HTTP://", "ftp://", ""]),
+    hosts,
+    st.lists(tails, max_size=6).map("".join),
+    st.integers(0, 300_000_000_000_000) | st.integers(-5, 5) | st.sampled_from([951_782_399_999, 4_107_542_400_000]),
+    odd_texts,
+    st.sampled_from([None, 0, 200, 999]),
+    st.sampled_from(["sha1:", "", "sha1", "sha256:"]).flatmap(lambda kind: odd_texts.map(lambda text: kind + text)),
+    st.integers(0, 1 << 80) | st.integers(0, 99),
+    odd_texts,
+)
+def test_lines_of_the_index_are_alike(
+    scheme: str, host: str, tail: str, epoch_ms: int, mime: str, status: int | None, digest: str, number: int, file: str
+) -> None:
+    for slash in "/", "":
+        row = (scheme + host + slash + tail, epoch_ms, mime, status, digest, number, number, file)
+        found = native.cdxj_line(row) if native.cdxj_line else None
+        assert found is None or found == cdxj._careful_line(row)
+
+
+def test_a_plain_line_of_the_index_needs_no_python() -> None:
+    row = ("https://www.H.test/A/b.html?C=d".lower(), 1_767_323_045_678, "", 200, "sha1:X", 1, 20, "f.warc.gz")
+    line = b'test,h)/a/b.html?c=d 20260102030405 {"url":"https://www.h.test/a/b.html?c=d","mime":"unk","status":"200",'
+    line += b'"digest":"X","length":"1","offset":"20","filename":"f.warc.gz"}\n'
+    assert native.cdxj_line is not None and native.cdxj_line(row) == line
+    long = ("http://h.test/" + "a" * 4_083, *row[1:])
+    assert native.cdxj_line(long) is None and native.cdxj_line((long[0][:-1], *row[1:])) is not None
+
+
 def test_weft_does_without_them() -> None:
     code = "from weft import native; print(native.is_there, native.read, native.digest)"
     done = subprocess.run(
@@ -218,6 +263,7 @@ def test_weft_does_without_them() -> None:
         lambda: native.pack_links and native.pack_links(["x"], 1, 1, {}, [1], b"", bytes(4)),
         lambda: native.pack_links and native.pack_links([1], 1, 1, {"x": 1}, [1], b"", bytes(4)),
         lambda: native.count_external and native.count_external([1], "", ""),  # type: ignore[list-item]
+        lambda: native.cdxj_line and native.cdxj_line(("http://h.test/",)),
     ],
 )
 def test_wrong_arguments_are_errors(call: Callable[[], object]) -> None:

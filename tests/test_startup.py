@@ -27,6 +27,7 @@ NEVER_IN_A_PLAIN_CRAWL = {
     "re2",  # only for --accept and --reject
     "brotli", "zstandard",  # only for bodies that are packed so
     "turbohtml.detect",  # only where nothing says which encoding it is
+    "ssl", "asyncio.sslproto", "tokenize",  # only stand-ins of them are there (weft.lazy)
     "publicsuffixlist", "difflib", "tomllib", "tempfile", "email.utils", "http.client", "unittest", "pdb",
 }  # fmt: skip
 
@@ -58,6 +59,62 @@ def test_a_crawl_of_one_page_loads_only_what_it_needs(site: Site, tmp_path: Path
 def test_help_loads_no_part_of_a_crawl(words: list[str]) -> None:
     loaded = loaded_after(words)
     assert not loaded & {"asyncio", "pycurl", "turbohtml", "sqlite3", *NEVER_IN_A_PLAIN_CRAWL}
+
+
+def test_a_module_that_is_put_off_is_loaded_when_it_is_used() -> None:
+    program = """
+import sys
+from weft.lazy import put_off
+with put_off("ssl", "asyncio.sslproto", "colorsys", "tokenize"):
+    import asyncio, colorsys, linecache
+    import colorsys as again
+    assert colorsys.rgb_to_hls and "colorsys" in sys.modules and again is colorsys
+assert not {"ssl", "asyncio.sslproto", "tokenize"} & set(sys.modules)
+import ssl
+assert asyncio.base_events.ssl is not ssl and asyncio.base_events.ssl.SSLContext is ssl.SSLContext
+assert asyncio.sslproto.SSLProtocol and asyncio.sslproto is sys.modules["asyncio.sslproto"]
+assert linecache.getline(ssl.__file__, 1) and "tokenize" in sys.modules
+try:
+    linecache.tokenize.nothing
+except AttributeError:
+    print("whole")
+"""
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program],
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "whole\n", done.stderr
+
+
+def ended(program: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """What became of weft, run as a program after some Python has been."""
+    start = "import runpy, sys, atexit\n" + program + "\nrunpy.run_module('weft', run_name='__main__')"
+    return subprocess.run(
+        [sys.executable, "-P", "-c", start, *words],
+        env={**os.environ, "PYTHONPATH": str(SOURCE)}, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+
+
+def test_a_program_that_leaves_at_once_leaves_nothing_undone() -> None:
+    done = ended("atexit.register(print, 'at its end', end='')\nprint('before', end=' ')", "--version")
+    assert done.returncode == 0 and done.stdout.startswith("before weft ") and done.stdout.endswith("at its end")
+    assert ended("", "no-such-command").returncode == 2
+    thread = "import threading, time\nthreading.Thread(target=lambda: (time.sleep(0.3), print('waited for'))).start()"
+    assert ended(thread, "--version").stdout.endswith("waited for\n")
+
+
+def test_parts_of_the_users_own_see_the_end_of_python(site: Site, tmp_path: Path) -> None:
+    site.page("/")
+    own = tmp_path / "own.py"
+    own.write_text(
+        f"kept = open({str(tmp_path / 'kept')!r}, 'w')\ndef unload(crawl, folder): kept.write('all of it')\n"
+    )
+    words = ["crawl", site.at("/"), "--delay", "0", "--quiet", "-o", str(tmp_path / "crawl")]
+    done = ended("", *words, "--part", f"unloader={own}:unload")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "kept").read_text() == "all of it"
 
 
 @pytest.mark.parametrize("text", ["a1b22", b"a1b22"])

@@ -45,6 +45,7 @@ with warnings.catch_warnings():
     from fastwarc.warc import ArchiveIterator as FastIterator
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC)
+NOW_MS = int(NOW.timestamp() * 1000)
 URL = "http://example.org/page?x=1"
 REQUEST = b"GET /page?x=1 HTTP/1.1\r\nHost: example.org\r\nUser-Agent: weft\r\n\r\n"
 HTML = b"<!DOCTYPE html><title>x</title><body><a href='/b'>link</a> " + b"text of the page " * 1300 + b"</body>"
@@ -504,7 +505,7 @@ def test_disk_full(tmp_path: Path) -> None:
         (path,) = tmp_path.iterdir()
         assert one.positions() == {path.name: (path.stat().st_size, True)}
         assert len(verified(path)) > 10
-        rows = [CdxRow(f"http://example.org/{n}", NOW, "text/html", 200, "x", 1, 1, "x") for n in range(2000)]
+        rows = [CdxRow(f"http://example.org/{n}", NOW_MS, "text/html", 200, "x", 1, 1, "x") for n in range(2000)]
         with pytest.raises(StoreError, match=r"index\.cdxj: no space left on device"):
             write_cdxj(rows, tmp_path / "index.cdxj")
         assert [path.name] == [entry.name for entry in tmp_path.iterdir()]
@@ -632,16 +633,17 @@ def test_pywb_replays_byte_for_byte(tmp_path: Path, replay: Callable[[datetime, 
     for name, (lines, body) in REPLAYED.items():
         url = f"http://www.example.org:8080/{name}"
         place = one.write_exchange(url, NOW, REQUEST, head(*lines), body, http_version="1.1")
-        index.append(CdxRow(url, NOW, "text/html", 200, place.digest, place.length, place.offset, place.file))
+        index.append(CdxRow(url, NOW_MS, "text/html", 200, place.digest, place.length, place.offset, place.file))
     plain = index[0]
     for url in (plain.url, "http://example.org/copy"):
         where = RevisitOf(plain.url, NOW, plain.digest)
         place = one.write_exchange(url, later, REQUEST, head(b"Transfer-Encoding: chunked"), HTML, revisit=where)
-        index.append(CdxRow(url, later, REVISIT_MIME, 200, place.digest, place.length, place.offset, place.file))
+        later_ms = NOW_MS + 3_600_000
+        index.append(CdxRow(url, later_ms, REVISIT_MIME, 200, place.digest, place.length, place.offset, place.file))
     one.close()
     write_cdxj(index, indexes / "index.cdxj")
     for row, (_, body) in zip(index, REPLAYED.values(), strict=False):
-        assert replay(row.date, row.url) == (200, body), row.url
+        assert replay(NOW, row.url) == (200, body), row.url
     for row in index[-2:]:
         assert replay(later, row.url) == (200, HTML), row.url
     assert replay(NOW, "http://example.org/never")[0] == 404

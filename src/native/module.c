@@ -39,6 +39,8 @@ PyDoc_STRVAR(external_doc,
 
 PyDoc_STRVAR(memory_doc,
     "keep_freed_memory()\n\nHas the C library keep what is freed for the next that is asked for, up to a bound.");
+PyDoc_STRVAR(cdxj_doc,
+    "cdxj_line(row) -> bytes | None\n\nA line of the index of the archive; None where something in it is not plain.");
 
 static PyMethodDef methods[] = {
     {"read", read_quickly, METH_VARARGS, read_doc},
@@ -48,6 +50,7 @@ static PyMethodDef methods[] = {
     {"pack_links", pack_links, METH_VARARGS, pack_doc},
     {"count_external", count_external, METH_VARARGS, external_doc},
     {"keep_freed_memory", keep_freed_memory, METH_NOARGS, memory_doc},
+    {"cdxj_line", cdxj_line, METH_O, cdxj_doc},
     {NULL, NULL, 0, NULL},
 };
 

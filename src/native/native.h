@@ -23,5 +23,6 @@ PyObject *pack_links(PyObject *module, PyObject *args);
 PyObject *count_external(PyObject *module, PyObject *args);
 
 PyObject *keep_freed_memory(PyObject *module, PyObject *none);
+PyObject *cdxj_line(PyObject *module, PyObject *row);
 
 #endif

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
 from weft.cli import main
+from weft.streams import leave
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

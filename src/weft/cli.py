@@ -142,20 +142,17 @@ def _dispatch(words: list[str]) -> int:
     command, rest = words[0], words[1:]
     if command not in COMMANDS:
         raise _unknown_command(command)
-    import gc
+    import importlib
 
-    gc.disable()  # what is loaded stays: looking through it again and again takes a tenth of the time
-    try:
-        import importlib
+    from weft.lazy import loading
 
+    with loading():
         from weft.commands.arguments import parse
 
         args = parse(command, rest)
         if args is None:
             return DONE
         run = importlib.import_module(f"weft.commands.{command}").run
-    finally:
-        gc.enable()
     code: int = run(args)
     return code
 

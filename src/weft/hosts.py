@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from weft.errors import SpecError
+from weft.lazy import regex
 from weft.spec import NO_BOUND, SitePace
 from weft.url import host_of, parse, site_of
 
@@ -19,9 +20,9 @@ FORM = "protocol://host;maxDownloadsAtTime;maxCrawlLevel;crawlDelay"
 MAX_DOWNLOADS = 10_000
 MAX_DELAY_MS = 86_400_000
 
-_LOOKS_LIKE_ONE = re.compile(r"(?:[a-z][a-z0-9+.-]*:/*)?[^/;\s]*/?\s*;", re.IGNORECASE)
-_COMMENT = re.compile(r"(?:^|\s)#.*")
-_WHOLE = re.compile(r"-?\d{1,15}", re.ASCII)
+_LOOKS_LIKE_ONE = regex(r"(?:[a-z][a-z0-9+.-]*:/*)?[^/;\s]*/?\s*;", re.IGNORECASE)
+_COMMENT = regex(r"(?:^|\s)#.*")
+_WHOLE = regex(r"-?\d{1,15}", re.ASCII)
 
 
 class HostLine(NamedTuple):

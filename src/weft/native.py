@@ -48,3 +48,5 @@ digests: Callable[[Any, Any], tuple[str, str]] | None = getattr(_native, "digest
 
 keep_freed_memory: Callable[[], None] | None = getattr(_native, "keep_freed_memory", None)
 """Has the C library keep what is freed (``weft.crew.cores``)."""
+cdxj_line: Callable[[tuple[object, ...]], bytes | None] | None = getattr(_native, "cdxj_line", None)
+"""A plain line of the index of the archive (``weft.store.cdxj``)."""

@@ -139,6 +139,11 @@ def load(part: str, module: str, name: str) -> Function:
     return called
 
 
+def is_in_use() -> bool:
+    """Whether any code of the user's was loaded."""
+    return _module.cache_info().currsize > 0
+
+
 def _found(part: str, module: str, name: str) -> object:
     try:
         loaded = _module(module)

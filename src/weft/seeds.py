@@ -34,7 +34,7 @@ LIST_SUFFIXES = frozenset(
 )
 """No host ends like this: a name that does and is no file is a list that is missing."""
 
-_WEB_SCHEME = re.compile(r"\s*https?:[/\\]", re.IGNORECASE)
+_WEB_SCHEME = regex(r"\s*https?:[/\\]", re.IGNORECASE)
 _OUTSIDE_TEXT = regex(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 

@@ -171,12 +171,7 @@ def run_plan(plan: Plan, observers: list[Observer], began: Callable[[Crawl], Non
         async with open_crawl(
             plan.spec, plan.folder, plan.seeds, observers, limits_changed=plan.limits_changed, nursery=nursery
         ) as crawl:
-            loop = asyncio.get_running_loop()
-            for number in ending_signals():
-                try:
-                    loop.add_signal_handler(number, crawl.stop)
-                except (NotImplementedError, RuntimeError):  # no such signals here, or not the main thread
-                    break
+            _stop_by_signals(crawl)
             if began is not None:
                 began(crawl)
             return await run_crawl(crawl)
@@ -192,6 +187,24 @@ def run_plan(plan: Plan, observers: list[Observer], began: Callable[[Crawl], Non
     finally:
         if nursery is not None:
             nursery.close()
+
+
+def _stop_by_signals(crawl: Crawl) -> None:
+    """Has the signals that end programs stop the crawl, by its event loop.
+
+    The loop's own way to do so looks into every callback with a module that takes a twentieth of the start to load.
+    """
+    loop = asyncio.get_running_loop()
+
+    def stop(_number: int, _frame: object) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(crawl.stop)
+
+    if threading.current_thread() is threading.main_thread():
+        for number in ending_signals():
+            signal.signal(number, stop)
+            if hasattr(signal, "siginterrupt"):
+                signal.siginterrupt(number, False)  # what the system was asked for meanwhile goes on
 
 
 @contextmanager

@@ -5,6 +5,7 @@ Nothing of that may harm a crawl: it goes on where nobody can see it any more, a
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -64,6 +65,30 @@ def ignore_signals() -> None:
     """The exit code is decided: who presses Ctrl-C once more while Python tidies up does not change it."""
     for number in ending_signals():
         signal.signal(number, signal.SIG_IGN)
+
+
+def leave(code: int) -> NoReturn:
+    """Ends this process with an exit code, once all that waits for the end of a program is done.
+
+    Python would take everything apart first, object by object, for as long as it takes to load half of weft. That is
+    left out where nobody can tell: not for parts of the user's own, which may count on it, nor for one who watches.
+    """
+    own = sys.modules.get("weft.own")
+    if (own is None or not own.is_in_use()) and sys.getprofile() is None and sys.gettrace() is None and _is_alone():
+        atexit._run_exitfuncs()
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+        except (OSError, ValueError):  # what Python makes of it is told by Python
+            pass
+    sys.exit(code)
+
+
+def _is_alone() -> bool:
+    """Whether no thread is left to be waited for."""
+    threading = sys.modules.get("threading")
+    return threading is None or threading.active_count() == 1
 
 
 def ending_signals() -> list[signal.Signals]:

@@ -29,7 +29,15 @@ ALIVE = -1
 Work = Callable[[socket.socket, int | None], None]
 CLOSE_S = 1.0
 _PR_SET_PDEATHSIG = 1
-_PROGRAM = "import sys; sys.path[:] = {path!r}; from weft.crew.nursery import keep; keep({fd})"
+_PROGRAM = """
+import sys
+sys.path[:] = {path!r}
+from weft.lazy import loading
+with loading():
+    import weft.crew.worker
+    from weft.crew.nursery import keep
+keep({fd})
+"""
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # meant for the crawl, which ends us in its own time
 
 

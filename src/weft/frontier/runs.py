@@ -1,7 +1,7 @@
 """The fingerprints of all that is known, in sorted runs: found in batches, written in order, merged a little a tick.
 
-A run is a list of (fingerprint, id) sorted by fingerprint, cut into chunks of a database page each. New ones are
-appended; eight of a size become one of the next size. So nothing is ever written at a random place, whatever the
+A run is a list of (fingerprint, id) sorted by fingerprint, cut into chunks that fill pages of the database. New ones
+are appended; eight of a size become one of the next size. So nothing is ever written at a random place, whatever the
 number of URLs, and a filter of about two bytes an entry, kept in RAM, tells nearly all that is new without a look at
 the disk (the ideas are those of IRLbot's DRUM, BUbiNG's sieve, and log-structured merge trees). All of it lies in the
 crawl's database, inside its transactions: a kill at any moment leaves what the last tick left.
@@ -19,7 +19,7 @@ import msgspec
 
 RUN_ENTRIES = 1 << 16
 FAN_IN = 8
-CHUNK_ENTRIES = 336  # of twelve bytes each: just what fits a page of 4 KiB
+CHUNK_ENTRIES = 336  # of twelve bytes each: just what fits a page of 4 KiB, or half of one of 8
 PREFIX_BITS = 47
 _PREFIX_SHIFT = 64 - PREFIX_BITS
 _LOWEST = (1 << 12) - 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 import msgspec
@@ -20,8 +19,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     log: str = "files"
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(msgspec.Struct, frozen=True):
     """One option: its name, where its value goes, how it is read, and what a reader should know."""
 
     name: str
@@ -61,8 +59,7 @@ class Option:
         return f"WEFT_{self.name.upper()}"
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(msgspec.Struct, frozen=True):
     """Options of one group whose values go to one section of the specification."""
 
     group: str

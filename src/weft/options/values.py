@@ -11,9 +11,10 @@ import math
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from weft.lazy import regex
 from weft.options.checks import header, header_name, nearest, shown
@@ -54,8 +55,7 @@ class Context(NamedTuple):
     check_files: bool = True
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(msgspec.Struct, frozen=True):
     """How one sort of value is read and written."""
 
     accepts: str

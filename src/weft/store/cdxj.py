@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import heapq
+import itertools
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -19,6 +20,7 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 import msgspec
 
+from weft import native
 from weft.errors import StoreError
 from weft.lazy import regex
 
@@ -26,13 +28,13 @@ REVISIT_MIME = "warc/revisit"  # what the ``mime`` of a revisit record's row mus
 UNKNOWN_MIME = "unk"
 
 _RUN_B = 32 << 20  # lines sorted in memory at once
+_LINES_AT_ONCE = 256
 _FAN_IN = 8  # runs merged at once: few file descriptors, and three levels already hold 16 GB
 _LINE_OVERHEAD_B = 100  # what Python needs for a line beside its bytes
 _MAX_UNESCAPES = 16  # "%2525..." is unescaped until it stays the same; a URL made to go on for ever is left alone
 
-_SIMPLE_TAIL = re.compile(
-    r"(?>[A-Za-z0-9_~-][A-Za-z0-9_.~-]*+/?)*+(?:\?[A-Za-z0-9_.~=&/:;,+-]*+)?"
-)  # no escapes, no dots
+# no escapes, no dots
+_SIMPLE_TAIL = regex(r"(?>[A-Za-z0-9_~-][A-Za-z0-9_.~-]*+/?)*+(?:\?[A-Za-z0-9_.~=&/:;,+-]*+)?")
 _SESSION_HINT = regex(r"sid=|sessionid|cfid=")
 _WWW = regex(rb"www\d*\.")
 _TO_ESCAPE = regex(rb"[^!-~]|[#%]")
@@ -55,7 +57,7 @@ class CdxRow(NamedTuple):
     """One response or revisit record of the archive."""
 
     url: str
-    date: datetime
+    epoch_ms: int
     mime: str
     status: int | None
     digest: str
@@ -64,15 +66,18 @@ class CdxRow(NamedTuple):
     filename: str
 
 
-def stored_rows(connection: sqlite3.Connection) -> Iterator[CdxRow]:
+_Columns = tuple[str, int, str, int | None, str, int, int, str]
+"""Those of a ``CdxRow``, named or not: naming them takes as long as reading them."""
+
+
+def stored_rows(connection: sqlite3.Connection) -> Iterator[_Columns]:
     """What the index has a line for: every answer whose record lies in the archive, in no order."""
-    for url, ms, mime, status, digest, length, offset, file, revisit in connection.execute(_STORED):
-        moment = datetime.fromtimestamp(ms / 1000, UTC)
-        yield CdxRow(url, moment, REVISIT_MIME if revisit else mime or "", status, digest, length, offset, file)
+    return connection.execute(_STORED)
 
 
-_STORED = """
-SELECT u.text, v.started_ms, v.type, v.status, v.digest, v.warc_length, v.warc_offset, w.file, v.revisit
+_STORED = f"""
+SELECT u.text, v.started_ms, CASE WHEN v.revisit THEN '{REVISIT_MIME}' ELSE coalesce(v.type, '') END, v.status,
+       v.digest, v.warc_length, v.warc_offset, w.file
 FROM visit v JOIN url u ON u.id = v.url JOIN warc w ON w.id = v.warc WHERE v.status IS NOT NULL
 """
 
@@ -189,9 +194,13 @@ def _escaped(text: bytes) -> bytes:
     return quote_from_bytes(text, safe=_SAFE).encode("ascii")
 
 
-def cdxj_line(row: CdxRow) -> bytes:
+def cdxj_line(row: _Columns) -> bytes:
     """One line of the index, its line end included."""
-    url, date, mime, status, digest, length, offset, filename = row
+    return (native.cdxj_line and native.cdxj_line(row)) or _careful_line(row)
+
+
+def _careful_line(row: _Columns) -> bytes:
+    url, epoch_ms, mime, status, digest, length, offset, filename = row
     if not url.isascii() or not url.isprintable() or " " in url:
         url = _NOT_PLAIN.sub(_percent_encoded, url)
     if not mime.isascii() or not mime.isprintable():
@@ -206,7 +215,7 @@ def cdxj_line(row: CdxRow) -> bytes:
             f'{{"url":"{url}","mime":"{mime}","status":"{state}","digest":"{digest}","length":"{length}",'
             f'"offset":"{offset}","filename":"{filename}"}}'
         )
-    return f"{surt_key(url)} {_stamp(int(date.timestamp()))} {fields}\n".encode("utf-8", "replace")
+    return f"{surt_key(url)} {_stamp(epoch_ms // 1000)} {fields}\n".encode("utf-8", "replace")
 
 
 @functools.lru_cache(maxsize=64)
@@ -218,7 +227,7 @@ def _percent_encoded(found: re.Match[str]) -> str:
     return quote_from_bytes(found[0].encode("utf-8", "replace"), safe="")
 
 
-def write_cdxj(rows: Iterable[CdxRow], path: Path) -> int:
+def write_cdxj(rows: Iterable[_Columns], path: Path) -> int:
     """How many lines the index at ``path`` now has.
 
     It appears there whole or not at all. Memory stays the same for any number of rows: sorted runs go to unnamed
@@ -227,8 +236,9 @@ def write_cdxj(rows: Iterable[CdxRow], path: Path) -> int:
     temporary = path.with_name(path.name + ".new")
     try:
         with _Sorter(path.parent) as sorter:
-            for row in rows:
-                sorter.add(cdxj_line(row))
+            lines = map(cdxj_line, rows)
+            while some := list(itertools.islice(lines, _LINES_AT_ONCE)):
+                sorter.add(some)
             with temporary.open("wb", buffering=1 << 20) as file:
                 file.writelines(sorter.lines())
         temporary.replace(path)
@@ -255,10 +265,10 @@ class _Sorter:
         for run in self._runs():
             run.close()
 
-    def add(self, line: bytes) -> None:
-        self._lines.append(line)
-        self.count += 1
-        self._held_b += len(line) + _LINE_OVERHEAD_B
+    def add(self, lines: list[bytes]) -> None:
+        self._lines += lines
+        self.count += len(lines)
+        self._held_b += sum(map(len, lines)) + _LINE_OVERHEAD_B * len(lines)
         if self._held_b >= _RUN_B:
             self._spill()
 

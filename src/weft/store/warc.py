@@ -12,7 +12,6 @@ kill ``warc_recovery`` cuts every file back to what was committed. No file is ev
 
 from __future__ import annotations
 
-import hashlib
 import os
 import random
 from collections.abc import Callable, Mapping
@@ -73,6 +72,8 @@ def payload_digest(wire: bytes, more: bytes = b"") -> str:
     """The digest of a payload, or of its two parts, as WARC and CDXJ spell it: ``sha1:`` and 32 base32 characters."""
     if native.digest is not None:
         return native.digest(wire, more)
+    import hashlib  # which brings the whole of OpenSSL
+
     found = hashlib.sha1(wire, usedforsecurity=False)
     if more:
         found.update(more)

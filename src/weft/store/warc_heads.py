@@ -12,7 +12,7 @@ from weft import native
 from weft.lazy import regex
 
 _HEADER_LINES = rb"(?>[!-9;-~]++:[^\r\n\0]*+\r\n)*+\r\n"
-_SOUND_RESPONSE = re.compile(rb"HTTP/1\.[01] \d\d\d(?: [^\r\n\0]*+)?\r\n" + _HEADER_LINES)
+_SOUND_RESPONSE = regex(rb"HTTP/1\.[01] \d\d\d(?: [^\r\n\0]*+)?\r\n" + _HEADER_LINES)
 _SOUND_REQUEST = re.compile(rb"[A-Z]++ [!-~]++ HTTP/1\.[01]\r\n" + _HEADER_LINES)
 _SOUND_HEADER = regex(rb"[!-9;-~]+[ \t]*:")
 _STATUS_LINE = regex(rb"HTTP/(\d)(?:\.\d)? +(\d\d\d)(?: +(.*))?", re.DOTALL)

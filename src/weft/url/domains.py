@@ -5,11 +5,12 @@ Only the list of that wheel is used: its own class takes a tenth of a second to 
 
 from __future__ import annotations
 
-import re
 from functools import cache, lru_cache
 from importlib.util import find_spec
 
-_IPV4 = re.compile(r"\d+\.\d+\.\d+\.\d+")
+from weft.lazy import regex
+
+_IPV4 = regex(r"\d+\.\d+\.\d+\.\d+")
 _MAX_LABELS = 128  # a name that DNS can carry has at most 127
 
 
