@@ -132,7 +132,9 @@ class Team:
         return self._rest
 
     def free(self, workers: int) -> int:
-        if not self._opened or (self._rate is not None and not self._rate.refill(time.monotonic())):
+        if not any(member.ready for member in self._members):
+            return 0
+        if self._rate is not None and not self._rate.refill(time.monotonic()):
             return 0
         return min(workers, self._at_once) - sum(member.running for member in self._members)
 
@@ -144,6 +146,8 @@ class Team:
         self._give(member, job)
 
     def room_ahead(self, untaken: int) -> Iterable[tuple[int, int, int]]:
+        if not self._opened:  # the first that is ready begins, and leaves the others their share
+            return
         most_ahead = min(self._ahead_max, untaken // len(self._members))  # what is left is for all
         for member in self._members if most_ahead else ():
             room = most_ahead - member.waiting
