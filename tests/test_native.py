@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from weft import native
 from weft.fetch.http import answer
 from weft.frontier import links as frontier_links
+from weft.observe import csv_lines
 from weft.parse.html import parse_page
 from weft.records import Link, LinkKind, Links
 from weft.store import warc, warc_heads
@@ -148,6 +149,30 @@ def test_heads_are_kept_alike(head: list[bytes], body_b: int) -> None:
     with pytest.MonkeyPatch.context() as monkeypatch:
         in_python(monkeypatch, "is_sound_answer")
         assert warc_heads.kept_response_head(raw, body_b) == found
+
+
+cells = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(max_size=8),
+    st.text(alphabet='=+-@ab ,"\'\r\n\x1b\x7f\u202e\uff1d\ud800', max_size=6), st.sampled_from(LinkKind),
+)  # fmt: skip
+
+
+@given(st.lists(st.lists(cells, max_size=4).map(tuple), max_size=3))
+@example([("",)])
+@example([()])
+@example([("=1+1", '"a", b', 2**63, 2**63 - 1), (True, False, None, -1)])
+def test_lines_of_the_logs_are_written_alike(rows: list[tuple[object, ...]]) -> None:
+    found = csv_lines(rows)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        in_python(monkeypatch, "csv_lines")
+        assert csv_lines(rows) == found
+
+
+def test_plain_lines_of_the_logs_need_no_python() -> None:
+    assert native.csv_lines is not None
+    rows: list[tuple[object, ...]] = [("a", None, 5, True), ("=b", "x,y", 'q"r', "")]
+    assert native.csv_lines(rows) == 'a,,5,true\n\'=b,"x,y","q""r",\n'
+    assert native.csv_lines([("a", "\n")]) is None and native.csv_lines([("a", "é")]) is None
 
 
 segments = st.sampled_from(

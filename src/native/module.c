@@ -37,6 +37,10 @@ PyDoc_STRVAR(external_doc,
     "count_external(targets, own, other) -> int | None\n\n"
     "How many URLs of the web begin with neither; None where one has credentials and wants a closer look.");
 
+PyDoc_STRVAR(csv_doc,
+    "csv_lines(rows) -> str | None\n\n"
+    "Rows of texts and numbers as CSV, safe for spreadsheets; None where one of them is not plain.");
+
 static PyMethodDef methods[] = {
     {"read", read_quickly, METH_VARARGS, read_doc},
     {"parse_head", parse_head, METH_O, head_doc},
@@ -44,6 +48,7 @@ static PyMethodDef methods[] = {
     {"resolve", resolve_plainly, METH_VARARGS, resolve_doc},
     {"pack_links", pack_links, METH_VARARGS, pack_doc},
     {"count_external", count_external, METH_VARARGS, external_doc},
+    {"csv_lines", csv_lines, METH_O, csv_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -42,6 +42,9 @@ pack_links: Callable[..., str] | None = getattr(_native, "pack_links", None)
 count_external: Callable[[list[str], str, str], int | None] | None = getattr(_native, "count_external", None)
 """The links of a page as they are stored, and how many lead elsewhere (``weft.frontier.links``)."""
 
+csv_lines: Callable[[list[tuple[object, ...]]], str | None] | None = getattr(_native, "csv_lines", None)
+"""Rows of the logs as CSV (``weft.observe``)."""
+
 digest: Callable[[Any, Any], str] | None = getattr(_native, "digest", None)
 digests: Callable[[Any, Any], tuple[str, str]] | None = getattr(_native, "digests", None)
 """SHA-1 as WARC spells it (``weft.store.warc``); only for processors that have instructions for it."""
