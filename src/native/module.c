@@ -22,8 +22,8 @@ PyDoc_STRVAR(pack_doc,
     "all unless it has one of its own.");
 
 PyDoc_STRVAR(head_doc,
-    "parse_head(lines) -> tuple[int, str, tuple[tuple[str, str], ...]] | None\n\n"
-    "Status, version and headers of an answer; None where its head is not clean.");
+    "parse_head(lines) -> tuple[bytes, int, str, tuple[tuple[str, str], ...]] | None\n\n"
+    "The head of an answer in one piece, its status, version and headers; None where it is not clean.");
 
 PyDoc_STRVAR(sound_doc,
     "is_sound_answer(head, body_size) -> bool\n\n"
@@ -62,7 +62,7 @@ static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "weft_native", "Compiled parts of weft.", -1, methods, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit_weft_native(void) {
-    if (prepare_quick() < 0) return NULL;
+    if (prepare_quick() < 0 || prepare_heads() < 0) return NULL;
     PyObject *module = PyModule_Create(&definition);
     if (module && has_digests() && PyModule_AddFunctions(module, digest_methods) < 0) Py_CLEAR(module);
     return module;

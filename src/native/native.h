@@ -12,6 +12,7 @@ int has_digests(void);
 PyObject *digest(PyObject *module, PyObject *args);
 PyObject *digests(PyObject *module, PyObject *args);
 
+int prepare_heads(void);
 PyObject *parse_head(PyObject *module, PyObject *lines);
 PyObject *is_sound_answer(PyObject *module, PyObject *args);
 

@@ -31,7 +31,7 @@ read: Callable[..., tuple[bytes, bytes] | None] | None = getattr(_native, "read"
 resolve: Callable[[str, str], str | None] | None = getattr(_native, "resolve", None)
 """Where a plain path leads (``weft.url.resolving``)."""
 
-parse_head: Callable[[list[bytes]], tuple[int, str, tuple[tuple[str, str], ...]] | None] | None
+parse_head: Callable[[list[bytes]], tuple[bytes, int, str, tuple[tuple[str, str], ...]] | None] | None
 parse_head = getattr(_native, "parse_head", None)
 """A clean head, taken apart (``weft.fetch.http.answer``)."""
 
