@@ -138,7 +138,7 @@ def _parsed(done: Concluded, parsed: Parsed, *, with_links: bool) -> None:
         visit.detail = "; ".join(filter(None, (visit.detail, parsed.problem)))[:1000]
     if with_links:  # the links of an error page are no links of the site
         done.links = parsed.links
-        visit.out_links = len(parsed.links)
+        visit.out_links = len(parsed.links.targets)
 
 
 def _redirect(done: Concluded, lease: Lease, answer: Fetched) -> None:

@@ -79,16 +79,17 @@ class Fetcher:
         self.max_parallel = max(1, min(spec.politeness.workers, budget))
         self._max_connections = max(1, min(budget, max(KEPT_CONNECTIONS, 4 * self.max_parallel)))
         self._rate = rate or (Rate(spec.limits.max_rate_b) if spec.limits.max_rate_b else None)
+        self.is_metered = self._rate is not None
         self._handles = Handles(spec.network, spec.identity)
         self.new_handle, self.session_cache = self._handles.new, self._handles.session_cache
         self._connections = Connections()
-        self.may_send, self._in_good_order = self._connections.may_send, self._connections.in_good_order
+        self.before_sending, self._in_good_order = self._connections.before_sending, self._connections.in_good_order
         self._multiplexed, self._fickle = self._connections.multiplexed, self._connections.fickle
         self._stalling = self._connections.stalling
         spend = self._spend if self._rate is not None else None
         self._outcomes = Outcomes(jar, self._epoch_ms, self._connections, spend)
         self._outcome = self._outcomes.of
-        self._max_held_b = max(spec.limits.max_memory_b // 4, 2 * self.max_size_b)
+        self.max_held_b = max(spec.limits.max_memory_b // 4, 2 * self.max_size_b)
         self._max_waiting_b = spec.limits.max_memory_b // 16
         self._large_waits = False
         self._favoured: Transfer | None = None
@@ -206,22 +207,20 @@ class Fetcher:
         self._connections.shut(fd)
 
     def account(self, size_b: int) -> None:
-        """Note bytes taken in; past the rate or the memory for bodies, transfers have to wait."""
-        self.held_b += size_b
-        if self.held_b > self._max_held_b:
+        """Note bytes taken in at a rate or past the memory for bodies: transfers may have to wait."""
+        if self.held_b > self.max_held_b:
             self.tight = True
-        if self._rate is not None:
-            self._spend(size_b)
+        self._spend(size_b)
 
     def must_wait(self, transfer: Transfer) -> bool:
         """Whether a transfer has to pause; it goes on by itself when there is room again.
 
         When memory is short, one transfer is favoured and goes on, so that there is always an end.
         """
-        if self.throttled or (self.held_b > self._max_held_b and self._favoured not in (None, transfer)):
+        if self.throttled or (self.held_b > self.max_held_b and self._favoured not in (None, transfer)):
             self._paused.append(transfer)
             return True
-        if self.held_b > self._max_held_b:
+        if self.held_b > self.max_held_b:
             self._favoured = transfer
         elif not self.throttled:
             self.tight = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pycurl
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 FLOOD_B, FLOOD_SHARE = 1 << 20, 8  # more than this, and so many times the body that is kept, is no answer
 HOST_AT = len("https://")  # from here on the first slash begins the path, also behind the shorter "http://"
-
-_SEND, _DO_NOT_SEND = int(pycurl.PREREQFUNC_OK), int(pycurl.PREREQFUNC_ABORT)
 
 
 class Terms(NamedTuple):
@@ -78,7 +77,7 @@ class Transfer:
         self.curl.setopt(pycurl.HEADERFUNCTION, self.head.append)
         self.curl.setopt(pycurl.OPENSOCKETFUNCTION, self._open_socket)
         self.curl.setopt(pycurl.SOCKOPTFUNCTION, self._socket_opened)
-        self.curl.setopt(pycurl.PREREQFUNCTION, self._before_sending)
+        self.curl.setopt(pycurl.PREREQFUNCTION, partial(fetcher.before_sending, self))
 
     def begin(self, lease: Lease, addresses: tuple[str, ...]) -> None:
         """Make ready for a lease; raises ``pycurl.error`` for what libcurl does not take."""
@@ -208,7 +207,9 @@ class Transfer:
         size_b = len(chunk)
         self.body.append(chunk)
         self.held_b += size_b
-        fetcher.account(size_b)
+        fetcher.held_b += size_b
+        if fetcher.held_b > fetcher.max_held_b or fetcher.is_metered:
+            fetcher.account(size_b)
         if self.cut or (self.heard is not None and self.came_too_early()):
             return 0  # ends the transfer: nothing more is read, and the connection is closed
         return None
@@ -237,9 +238,6 @@ class Transfer:
             self._opened = None
         self._fetcher.socket_opened(fd)
         return int(pycurl.SOCKOPT_OK)
-
-    def _before_sending(self, ip: str, local_ip: str, port: int, local_port: int) -> int:
-        return _SEND if self._fetcher.may_send(self, local_port) else _DO_NOT_SEND
 
     def _overhear(self, kind: int, text: bytes) -> None:
         if kind == pycurl.INFOTYPE_TEXT and b"Request CERT" in text:
