@@ -14,13 +14,12 @@ from weft.fetch.http.watch import received_b
 from weft.fetch.resolve import address_of_host
 from weft.fetch.robots import MAX_BODY_B as ROBOTS_B
 from weft.records import Lease, Purpose
-from weft.url import host_of
+from weft.url import host_of, request_target_of
 
 if TYPE_CHECKING:
     from weft.fetch.http.fetcher import Fetcher
 
 FLOOD_B, FLOOD_SHARE = 1 << 20, 8  # more than this, and so many times the body that is kept, is no answer
-HOST_AT = len("https://")  # from here on the first slash begins the path, also behind the shorter "http://"
 
 
 class Terms(NamedTuple):
@@ -98,7 +97,7 @@ class Transfer:
                 self._sessions = sessions
         # libcurl writes %2e as %2E in the URL's path; what was found is asked. A proxy needs the whole URL.
         whole = self._fetcher.proxied and not secure
-        self.curl.setopt(pycurl.REQUEST_TARGET, url if whole else url[url.find("/", HOST_AT) :])
+        self.curl.setopt(pycurl.REQUEST_TARGET, url if whole else request_target_of(url))
         # An error in TLS on the first attempt may have been the wish for a certificate: listen at the next.
         if self.probing or (secure and lease.attempt > 1):
             self.listen(secure and lease.attempt > 1)
