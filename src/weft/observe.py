@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import sys
 import time
 from collections import Counter, deque
@@ -148,6 +146,9 @@ def csv_lines(rows: list[tuple[object, ...]]) -> str:
     """Rows as CSV, each cell made safe for who opens it."""
     if native.csv_lines is not None and (lines := native.csv_lines(rows)) is not None:
         return lines
+    import csv  # rarely needed
+    import io
+
     text = io.StringIO()
     cells = [[value if type(value) is int else cell(value) for value in row] for row in rows]
     csv.writer(text, lineterminator="\n").writerows(cells)
