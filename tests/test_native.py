@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from weft import native
 from weft.fetch.http import answer
 from weft.frontier import links as frontier_links
+from weft.observe import csv_lines
 from weft.parse.html import parse_page
 from weft.records import Link, LinkKind, Links
 from weft.store import cdxj, warc, warc_heads
@@ -35,7 +36,8 @@ lines = st.lists(
             b"ICY 200 OK\r\n", b"Content-Type: text/html\r\n", b"content-length: 5\r\n", b"Content-Length:5 \r\n",
             b"Content-Length: 05\r\n", b"Transfer-Encoding: chunked\r\n", b"Transfer-Encoding : chunked\r\n",
             b"X-Odd:\t\xe0 \r\n", b" folded\r\n", b"no colon\r\n", b": no name\r\n", b"N\xc0: x\r\n", b"A: b\n",
-            b"A: b\rc\r\n", b"Z: \0\r\n", b"\r\n", b"\n", b"",
+            b"A: b\rc\r\n", b"Z: \0\r\n", b"\r\n", b"\n", b"", b"Server: a\r\n", b"SERVER:b\r\n", b"server:\r\n",
+            b"Etag: \xe0\r\n", b"ETag: a\r\n", b"Server : a\r\n", b"Server: " + 300 * b"a" + b"\r\n",
         ]
     ),
     max_size=6,
@@ -137,7 +139,7 @@ def test_heads_are_taken_apart_alike(head: list[bytes]) -> None:
 def test_a_clean_head_needs_no_python() -> None:
     assert native.parse_head is not None and native.is_sound_answer is not None
     head = [b"HTTP/1.1 200 OK\r\n", b"Content-Length: 3\r\n", b"X-A: b \r\n", b"\r\n"]
-    assert native.parse_head(head) == (200, "1.1", (("content-length", "3"), ("x-a", "b")))
+    assert native.parse_head(head) == (b"".join(head), 200, "1.1", (("content-length", "3"), ("x-a", "b")))
     assert native.is_sound_answer(b"".join(head), 3) and not native.is_sound_answer(b"".join(head), 4)
 
 
@@ -148,6 +150,30 @@ def test_heads_are_kept_alike(head: list[bytes], body_b: int) -> None:
     with pytest.MonkeyPatch.context() as monkeypatch:
         in_python(monkeypatch, "is_sound_answer")
         assert warc_heads.kept_response_head(raw, body_b) == found
+
+
+cells = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(max_size=8),
+    st.text(alphabet='=+-@ab ,"\'\r\n\x1b\x7f\u202e\uff1d\ud800', max_size=6), st.sampled_from(LinkKind),
+)  # fmt: skip
+
+
+@given(st.lists(st.lists(cells, max_size=4).map(tuple), max_size=3))
+@example([("",)])
+@example([()])
+@example([("=1+1", '"a", b', 2**63, 2**63 - 1), (True, False, None, -1)])
+def test_lines_of_the_logs_are_written_alike(rows: list[tuple[object, ...]]) -> None:
+    found = csv_lines(rows)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        in_python(monkeypatch, "csv_lines")
+        assert csv_lines(rows) == found
+
+
+def test_plain_lines_of_the_logs_need_no_python() -> None:
+    assert native.csv_lines is not None
+    rows: list[tuple[object, ...]] = [("a", None, 5, True), ("=b", "x,y", 'q"r', "")]
+    assert native.csv_lines(rows) == 'a,,5,true\n\'=b,"x,y","q""r",\n'
+    assert native.csv_lines([("a", "\n")]) is None and native.csv_lines([("a", "é")]) is None
 
 
 segments = st.sampled_from(

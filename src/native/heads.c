@@ -26,6 +26,50 @@ static int read_status(const Byte *line, Py_ssize_t size, Py_ssize_t *version_en
     return *status >= 200;
 }
 
+/* A name that most servers send, and the header it was in last: that comes with nearly every answer of a server. */
+typedef struct {
+    const char *spelling;
+    PyObject *name, *last; /* a text, a pair */
+} Known;
+
+enum { KNOWN = 64, MAX_KEPT = 256 };
+
+static Known known[KNOWN];
+
+static Known *place_of(const char *name, Py_ssize_t size) {
+    size_t mixed = (size_t)size + (Byte)name[0] + (Byte)name[size - 1] * 11u + (Byte)name[size / 2] * 2u;
+    return &known[mixed % KNOWN];
+}
+
+int prepare_heads(void) {
+    static const char *const names[] = {
+        "accept-ranges", "cache-control", "connection", "content-encoding", "content-language", "content-length",
+        "content-type", "date", "etag", "expires", "keep-alive", "last-modified", "link", "location", "server",
+        "set-cookie", "strict-transport-security", "transfer-encoding", "vary", "x-content-type-options",
+        "x-frame-options", "x-powered-by", "x-robots-tag", "x-xss-protection",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        Known *place = place_of(names[i], (Py_ssize_t)strlen(names[i]));
+        if (place->name) continue; /* taken by another: this one is like any name */
+        place->spelling = names[i];
+        place->name = PyUnicode_InternFromString(names[i]);
+        if (!place->name) return -1;
+    }
+    return 0;
+}
+
+/* A header with a known name: the last one again, if it has the same value. */
+static PyObject *known_header(Known *place, const Byte *value, Py_ssize_t size) {
+    PyObject *last = place->last ? PyTuple_GET_ITEM(place->last, 1) : NULL;
+    if (last && PyUnicode_GET_LENGTH(last) == size && memcmp(PyUnicode_1BYTE_DATA(last), value, (size_t)size) == 0)
+        return Py_NewRef(place->last);
+    PyObject *text = PyUnicode_DecodeLatin1((const char *)value, size, NULL);
+    PyObject *pair = text ? PyTuple_Pack(2, place->name, text) : NULL;
+    Py_XDECREF(text);
+    if (pair && size <= MAX_KEPT) Py_XSETREF(place->last, Py_NewRef(pair));
+    return pair;
+}
+
 /* Name in lower case and value of a header line; None where Python should look. */
 static PyObject *header_of(const Byte *line, Py_ssize_t size) {
     char name[64];
@@ -38,6 +82,9 @@ static PyObject *header_of(const Byte *line, Py_ssize_t size) {
     }
     for (start = colon + 1; start < end && is_blank(*start);) start++;
     while (end > start && is_blank(end[-1])) end--;
+    Known *place = place_of(name, name_size);
+    if (place->name && PyUnicode_GET_LENGTH(place->name) == name_size && !memcmp(place->spelling, name, (size_t)name_size))
+        return known_header(place, start, end - start);
     PyObject *key = PyUnicode_DecodeASCII(name, name_size, NULL);
     PyObject *value = key ? PyUnicode_DecodeLatin1((const char *)start, end - start, NULL) : NULL;
     PyObject *pair = value ? PyTuple_Pack(2, key, value) : NULL;
@@ -52,14 +99,27 @@ static int is_clean(const Byte *line, Py_ssize_t size) {
            !memchr(line, '\n', (size_t)(size - 2));
 }
 
+/* The lines one after the other. */
+static PyObject *joined(PyObject *lines, Py_ssize_t size) {
+    PyObject *raw = PyBytes_FromStringAndSize(NULL, size);
+    char *at = raw ? PyBytes_AS_STRING(raw) : NULL;
+    for (Py_ssize_t i = 0; raw && i < PyList_GET_SIZE(lines); i++) {
+        PyObject *line = PyList_GET_ITEM(lines, i);
+        memcpy(at, PyBytes_AS_STRING(line), (size_t)PyBytes_GET_SIZE(line));
+        at += PyBytes_GET_SIZE(line);
+    }
+    return raw;
+}
+
 PyObject *parse_head(PyObject *Py_UNUSED(module), PyObject *lines) {
-    Py_ssize_t count = PyList_Check(lines) ? PyList_GET_SIZE(lines) : 0, version_end;
+    Py_ssize_t count = PyList_Check(lines) ? PyList_GET_SIZE(lines) : 0, size = 0, version_end;
     long status;
     if (count < 2) Py_RETURN_NONE;
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *line = PyList_GET_ITEM(lines, i);
         if (!PyBytes_Check(line) || !is_clean((Byte *)PyBytes_AS_STRING(line), PyBytes_GET_SIZE(line))) Py_RETURN_NONE;
         if ((PyBytes_GET_SIZE(line) == 2) != (i == count - 1)) Py_RETURN_NONE;
+        size += PyBytes_GET_SIZE(line);
     }
     const char *first = PyBytes_AS_STRING(PyList_GET_ITEM(lines, 0));
     if (!read_status((const Byte *)first, PyBytes_GET_SIZE(PyList_GET_ITEM(lines, 0)) - 2, &version_end, &status))
@@ -74,9 +134,14 @@ PyObject *parse_head(PyObject *Py_UNUSED(module), PyObject *lines) {
         }
         PyTuple_SET_ITEM(headers, i - 1, pair);
     }
-    if (!headers) return NULL;
-    PyObject *version = PyUnicode_DecodeASCII(first + 5, version_end - 5, NULL);
-    return version ? Py_BuildValue("lNN", status, version, headers) : (Py_DECREF(headers), NULL);
+    PyObject *version = headers ? PyUnicode_DecodeASCII(first + 5, version_end - 5, NULL) : NULL;
+    PyObject *code = version ? PyLong_FromLong(status) : NULL, *raw = code ? joined(lines, size) : NULL;
+    PyObject *head = raw ? PyTuple_Pack(4, raw, code, version, headers) : NULL;
+    Py_XDECREF(raw);
+    Py_XDECREF(code);
+    Py_XDECREF(version);
+    Py_XDECREF(headers);
+    return head;
 }
 
 /* Where a header's value begins, if a line has that name, followed at once by its colon; else NULL. */

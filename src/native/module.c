@@ -22,8 +22,8 @@ PyDoc_STRVAR(pack_doc,
     "all unless it has one of its own.");
 
 PyDoc_STRVAR(head_doc,
-    "parse_head(lines) -> tuple[int, str, tuple[tuple[str, str], ...]] | None\n\n"
-    "Status, version and headers of an answer; None where its head is not clean.");
+    "parse_head(lines) -> tuple[bytes, int, str, tuple[tuple[str, str], ...]] | None\n\n"
+    "The head of an answer in one piece, its status, version and headers; None where it is not clean.");
 
 PyDoc_STRVAR(sound_doc,
     "is_sound_answer(head, body_size) -> bool\n\n"
@@ -41,6 +41,9 @@ PyDoc_STRVAR(memory_doc,
     "keep_freed_memory()\n\nHas the C library keep what is freed for the next that is asked for, up to a bound.");
 PyDoc_STRVAR(cdxj_doc,
     "cdxj_line(row) -> bytes | None\n\nA line of the index of the archive; None where something in it is not plain.");
+PyDoc_STRVAR(csv_doc,
+    "csv_lines(rows) -> str | None\n\n"
+    "Rows of texts and numbers as CSV, safe for spreadsheets; None where one of them is not plain.");
 
 static PyMethodDef methods[] = {
     {"read", read_quickly, METH_VARARGS, read_doc},
@@ -51,6 +54,7 @@ static PyMethodDef methods[] = {
     {"count_external", count_external, METH_VARARGS, external_doc},
     {"keep_freed_memory", keep_freed_memory, METH_NOARGS, memory_doc},
     {"cdxj_line", cdxj_line, METH_O, cdxj_doc},
+    {"csv_lines", csv_lines, METH_O, csv_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -64,7 +68,7 @@ static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "weft_native", "Compiled parts of weft.", -1, methods, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit_weft_native(void) {
-    if (prepare_quick() < 0) return NULL;
+    if (prepare_quick() < 0 || prepare_heads() < 0) return NULL;
     PyObject *module = PyModule_Create(&definition);
     if (module && has_digests() && PyModule_AddFunctions(module, digest_methods) < 0) Py_CLEAR(module);
     return module;

@@ -12,12 +12,15 @@ int has_digests(void);
 PyObject *digest(PyObject *module, PyObject *args);
 PyObject *digests(PyObject *module, PyObject *args);
 
+int prepare_heads(void);
 PyObject *parse_head(PyObject *module, PyObject *lines);
 PyObject *is_sound_answer(PyObject *module, PyObject *args);
 
 enum { MAX_PLAIN_URL = 4096 };
 Py_ssize_t plain_url(const char *base, Py_ssize_t base_size, const char *reference, Py_ssize_t size, char *url);
 PyObject *resolve_plainly(PyObject *module, PyObject *args);
+
+PyObject *csv_lines(PyObject *module, PyObject *rows);
 
 PyObject *pack_links(PyObject *module, PyObject *args);
 PyObject *count_external(PyObject *module, PyObject *args);

@@ -349,7 +349,7 @@ class Crawl:
         lease, visit = done.lease, done.visit
         self._batch_pages += 1
         self._batch_stored += done.stored_2xx
-        self._batch_feeds = self._batch_feeds or (bool(done.links) and not site.has_work)
+        self._batch_feeds = self._batch_feeds or (bool(done.links.targets) and not site.has_work)
         if visit.redirect_to is not None:
             self._own_key_redirect(done)
             if lease.depth == 0:  # a seed may lead to its real host: example.org to www.example.org
@@ -403,7 +403,7 @@ class Crawl:
             for done in batch:
                 done.visit.url = done.visit.url or frontier.discovery.name(done.lease.url)
             store.totals["pages"] += self._batch_stored
-            store.totals["links"] += sum(len(done.links) for done in batch if done.lease.purpose is PAGE)
+            store.totals["links"] += sum(len(done.links.targets) for done in batch if done.lease.purpose is PAGE)
             store.totals["links"] += sum(len(found) for _, found in entries)
             store.totals["bytes"] += sum(done.visit.size_wire or 0 for done in batch)
             for bug in self._bugs:

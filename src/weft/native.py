@@ -31,7 +31,7 @@ read: Callable[..., tuple[bytes, bytes] | None] | None = getattr(_native, "read"
 resolve: Callable[[str, str], str | None] | None = getattr(_native, "resolve", None)
 """Where a plain path leads (``weft.url.resolving``)."""
 
-parse_head: Callable[[list[bytes]], tuple[int, str, tuple[tuple[str, str], ...]] | None] | None
+parse_head: Callable[[list[bytes]], tuple[bytes, int, str, tuple[tuple[str, str], ...]] | None] | None
 parse_head = getattr(_native, "parse_head", None)
 """A clean head, taken apart (``weft.fetch.http.answer``)."""
 
@@ -41,6 +41,9 @@ is_sound_answer: Callable[[bytes, int], bool] | None = getattr(_native, "is_soun
 pack_links: Callable[..., str] | None = getattr(_native, "pack_links", None)
 count_external: Callable[[list[str], str, str], int | None] | None = getattr(_native, "count_external", None)
 """The links of a page as they are stored, and how many lead elsewhere (``weft.frontier.links``)."""
+
+csv_lines: Callable[[list[tuple[object, ...]]], str | None] | None = getattr(_native, "csv_lines", None)
+"""Rows of the logs as CSV (``weft.observe``)."""
 
 digest: Callable[[Any, Any], str] | None = getattr(_native, "digest", None)
 digests: Callable[[Any, Any], tuple[str, str]] | None = getattr(_native, "digests", None)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import sys
 import time
 from collections import Counter, deque
@@ -13,10 +11,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
+from weft import native
 from weft.dates import iso_of_ms
 from weft.errors import StoreError
 from weft.human import command, counted, human_bytes, human_moment, human_seconds
-from weft.records import PAGE
+from weft.records import PAGE, Purpose
 from weft.safe import cell, shown
 
 if TYPE_CHECKING:
@@ -47,6 +46,7 @@ class CommonRow(NamedTuple):
 
 COMMON_FIELDS = CommonRow._fields
 ERROR_FIELDS = ("time", "purpose", "url", "error", "detail", "attempt", "tried_again")
+_PURPOSES = tuple(purpose.name.lower() for purpose in Purpose)  # they count from 0
 ROTATE_B = 50_000_000
 PLAIN_EVERY_S = 5.0
 
@@ -65,7 +65,8 @@ class CsvLogs:
         self._shows_errors = show in ("screen", "error")
 
     def ticked(self, visits: list[Concluded], crawl: Crawl) -> None:
-        common, errors = [], []
+        common: list[tuple[object, ...]] = []
+        errors: list[tuple[object, ...]] = []
         for done in visits:
             row = common_row(done)
             common.append(row)
@@ -90,7 +91,7 @@ def common_row(done: Concluded) -> CommonRow:
     visit, lease = done.visit, done.lease
     state = "W" if done.retry_s is not None or done.again_at is not None else done.state
     return CommonRow(
-        iso_of_ms(visit.started_ms) or "", lease.purpose.name.lower(), lease.url, state, visit.status, visit.cause,
+        iso_of_ms(visit.started_ms) or "", _PURPOSES[lease.purpose], lease.url, state, visit.status, visit.cause,
         visit.type, visit.size, visit.response_ms, lease.depth, lease.attempt, visit.out_links,
     )  # fmt: skip
 
@@ -114,7 +115,7 @@ class _Csv:
         self._fields = fields
         self._is_there = False
 
-    def write(self, rows: Sequence[tuple[object, ...]]) -> None:
+    def write(self, rows: list[tuple[object, ...]]) -> None:
         """Appends the rows; the first call makes the file, also without any."""
         if not rows and self._is_there:
             return
@@ -124,25 +125,34 @@ class _Csv:
         except OSError as error:
             raise StoreError(f"{self._path} cannot be written: {error.strerror}") from error
 
-    def _append(self, rows: Sequence[tuple[object, ...]]) -> None:
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
+    def _append(self, rows: list[tuple[object, ...]]) -> None:
         size_b = self._path.stat().st_size if self._path.exists() else 0
         if size_b > ROTATE_B:
             self._put_aside()
             size_b = 0
-        if size_b == 0:
-            writer.writerow(self._fields)
-        writer.writerows([[value if type(value) is int else cell(value) for value in row] for row in rows])
+        lines = csv_lines(rows if size_b else [self._fields, *rows])
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.open("a", encoding="utf-8", newline="") as file:
-            file.write(text.getvalue())
+            file.write(lines)
 
     def _put_aside(self) -> None:
         number = 1
         while (aside := self._path.with_name(f"{self._path.name}.{number}")).exists():
             number += 1
         self._path.rename(aside)
+
+
+def csv_lines(rows: list[tuple[object, ...]]) -> str:
+    """Rows as CSV, each cell made safe for who opens it."""
+    if native.csv_lines is not None and (lines := native.csv_lines(rows)) is not None:
+        return lines
+    import csv  # rarely needed
+    import io
+
+    text = io.StringIO()
+    cells = [[value if type(value) is int else cell(value) for value in row] for row in rows]
+    csv.writer(text, lineterminator="\n").writerows(cells)
+    return text.getvalue()
 
 
 class RunLog:

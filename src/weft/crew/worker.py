@@ -56,6 +56,10 @@ class CarriedCookies:
     def __init__(self) -> None:
         self.by_url: dict[str, str] = {}
 
+    @property
+    def is_empty(self) -> bool:
+        return not self.by_url
+
     def header_for(self, url: str, now: float) -> str | None:
         return self.by_url.get(url)
 

@@ -66,6 +66,10 @@ _Key = tuple[str, str]  # path, name
 class Cookies(Protocol):
     """Where a fetcher finds the cookies of a request and leaves those of its answer: the jar, or its deputy."""
 
+    @property
+    def is_empty(self) -> bool:
+        """No request gets any."""
+
     def header_for(self, url: str, now: float) -> str | None: ...
 
     def store(self, url: str, set_cookie_values: Iterable[str], now: float) -> None: ...
@@ -80,6 +84,10 @@ class CookieJar:
         self._changed: dict[tuple[str, str, str], None] = {}
         self._size_b = 0
         self._made = 0
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._origins and not self._file
 
     def header_for(self, url: str, now: float) -> str | None:
         """The value of the Cookie header for a URL, or None. Longer paths come first, then older cookies."""

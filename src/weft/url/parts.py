@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+_HOST_AT = len("https://")  # no slash comes before the path from here on, also behind the shorter "http://"
+
 
 def scheme_of(url: str) -> str:
     """The scheme without its colon."""
@@ -43,8 +45,20 @@ def site_and_path_of(url: str) -> tuple[str, str]:
     return (authority if "@" not in authority else authority[authority.rindex("@") + 1 :]), url[end:]
 
 
+def origin_and_path_of(url: str) -> tuple[str, str]:
+    """Both at once, of an http or https URL without a fragment."""
+    end = url.find("/", _HOST_AT)
+    before = url[:end]
+    return (before if "@" not in before else origin_of(url)), url[end:]
+
+
+def request_target_of(url: str) -> str:
+    """The path and, where there is one, ``?query``, of an http or https URL; no server is told of a fragment."""
+    return url[url.find("/", _HOST_AT) :] if "#" not in url else path_of(url)
+
+
 def path_of(url: str) -> str:
-    """The path and, where there is one, ``?query``: what a request line asks for."""
+    """The path and, where there is one, ``?query``, of any URL."""
     start = path_start(url)
     end = url.find("#", start)
     return url[start:] if end < 0 else url[start:end]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from weft import native
 
@@ -17,7 +19,7 @@ class _AmbiguousError(Exception):
     """Where the body ends cannot be told."""
 
 
-class Head(NamedTuple):
+class Head(msgspec.Struct, frozen=True, gc=False):
     """The head of the final answer, taken apart."""
 
     raw: bytes  # clean CRLF lines, the final empty line included
@@ -44,7 +46,7 @@ def final_head(lines: Sequence[bytes]) -> Sequence[bytes] | None:
 def parse_head(lines: list[bytes]) -> Head | None:
     """The final head, or None where there is none, or it does not say clearly what is answered and where it ends."""
     if native.parse_head is not None and (found := native.parse_head(lines)) is not None:
-        return Head(b"".join(lines), *found)
+        return Head(*found)
     raw = b"".join(lines)
     breaks = len(lines)
     # Nearly always there is one head, and it is clean: no need to look at its lines one by one.

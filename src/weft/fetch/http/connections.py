@@ -19,6 +19,8 @@ STALLS_ON_REUSE = 2
 TLS_TAKES_B, TLS_TAKES_SHARE = 64, 16  # at most, for its records: this, and one part in so many of what they hold
 MAX_REMEMBERED = 10_000  # of each
 
+_SEND, _DO_NOT_SEND = int(pycurl.PREREQFUNC_OK), int(pycurl.PREREQFUNC_ABORT)
+
 _Key = TypeVar("_Key", bound=Hashable)
 _Value = TypeVar("_Value")
 
@@ -70,8 +72,8 @@ class Connections:
         """Close a connection that talks while nobody asks, or that the server has left."""
         _note(self._silenced, silence(fd), None)
 
-    def may_send(self, transfer: Transfer, local_port: int) -> bool:
-        """Whether a request may go out now on the connection from this port.
+    def before_sending(self, transfer: Transfer, ip: str, local_ip: str, port: int, local_port: int) -> int:
+        """libcurl's question whether a request may go out now, on the connection from this port.
 
         libcurl sends a request again by itself where a connection that was used before is lost. That is right where
         the connection was shut from this side; else the server may have read it, and when it is asked again is not
@@ -81,12 +83,12 @@ class Connections:
         heard = transfer.heard = self._heard.pop(local_port, None) if self._heard else None
         transfer.had_b = heard.size_b if heard else 0
         if self._silenced.pop(local_port, True) is None:
-            return True
+            return _SEND
         transfer.sendings += 1
         if transfer.sendings == 1:
-            return True
+            return _SEND
         _note(self.fickle, origin_of(transfer.lease.url), None)
-        return False
+        return _DO_NOT_SEND
 
     def reused(self, url: str, *, answered: bool) -> None:
         """A request on a connection that was used before has ended, answered or by silence up to its deadline.

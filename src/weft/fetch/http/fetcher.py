@@ -10,6 +10,7 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import pycurl
 
@@ -78,22 +79,24 @@ class Fetcher:
         self.max_parallel = max(1, min(spec.politeness.workers, budget))
         self._max_connections = max(1, min(budget, max(KEPT_CONNECTIONS, 4 * self.max_parallel)))
         self._rate = rate or (Rate(spec.limits.max_rate_b) if spec.limits.max_rate_b else None)
+        self.is_metered = self._rate is not None
         self._handles = Handles(spec.network, spec.identity)
         self.new_handle, self.session_cache = self._handles.new, self._handles.session_cache
         self._connections = Connections()
-        self.may_send, self._in_good_order = self._connections.may_send, self._connections.in_good_order
+        self.before_sending, self._in_good_order = self._connections.before_sending, self._connections.in_good_order
         self._multiplexed, self._fickle = self._connections.multiplexed, self._connections.fickle
         self._stalling = self._connections.stalling
         spend = self._spend if self._rate is not None else None
         self._outcomes = Outcomes(jar, self._epoch_ms, self._connections, spend)
         self._outcome = self._outcomes.of
-        self._max_held_b = max(spec.limits.max_memory_b // 4, 2 * self.max_size_b)
+        self.max_held_b = max(spec.limits.max_memory_b // 4, 2 * self.max_size_b)
         self._max_waiting_b = spec.limits.max_memory_b // 16
         self._large_waits = False
         self._favoured: Transfer | None = None
         self._paused: deque[Transfer] = deque()
         self._running: dict[Transfer, None] = {}
         self._free: dict[bool, list[Transfer]] = {False: [], True: []}  # without and with a certificate
+        self._transfers: dict[Any, Transfer] = {}  # by libcurl's handle
         self._hurried = spec.politeness.delay_s == 0
         self._closed = False
         self._soon = False
@@ -135,9 +138,9 @@ class Fetcher:
         """Begin one request. Its outcome comes through ``finished``, never from inside this call."""
         certified = self._network.cert is not None and self._is_home(host_of(lease.url))
         free = self._free[certified]
-        transfer = free.pop() if free else Transfer(self, certified)
+        transfer = free.pop() if free else self._new_transfer(certified)
         transfer.started_ms = self._epoch_ms()
-        now_s = self._loop.time()
+        now_s = time.monotonic()
         transfer.deadline_s = now_s + self._limits.timeout_s
         self._running[transfer] = None
         if self._look is None:
@@ -151,6 +154,11 @@ class Fetcher:
             self._launch(transfer, self._limits.timeout_s)
         except (pycurl.error, ValueError, TypeError) as error:  # UnicodeEncodeError is a ValueError
             self._loop.call_soon(self._give_up, transfer, error)
+
+    def _new_transfer(self, certified: bool) -> Transfer:
+        transfer = Transfer(self, certified)
+        self._transfers[transfer.curl] = transfer
+        return transfer
 
     def cancel_all(self) -> list[Lease]:
         """End every transfer at once; their leases come back and will not appear in ``finished``."""
@@ -175,6 +183,7 @@ class Fetcher:
             for transfer in free:
                 transfer.curl.close()
             free.clear()
+        self._transfers.clear()
         self._handles.close()
 
     # What transfers ask of their fetcher.
@@ -198,22 +207,20 @@ class Fetcher:
         self._connections.shut(fd)
 
     def account(self, size_b: int) -> None:
-        """Note bytes taken in; past the rate or the memory for bodies, transfers have to wait."""
-        self.held_b += size_b
-        if self.held_b > self._max_held_b:
+        """Note bytes taken in at a rate or past the memory for bodies: transfers may have to wait."""
+        if self.held_b > self.max_held_b:
             self.tight = True
-        if self._rate is not None:
-            self._spend(size_b)
+        self._spend(size_b)
 
     def must_wait(self, transfer: Transfer) -> bool:
         """Whether a transfer has to pause; it goes on by itself when there is room again.
 
         When memory is short, one transfer is favoured and goes on, so that there is always an end.
         """
-        if self.throttled or (self.held_b > self._max_held_b and self._favoured not in (None, transfer)):
+        if self.throttled or (self.held_b > self.max_held_b and self._favoured not in (None, transfer)):
             self._paused.append(transfer)
             return True
-        if self.held_b > self._max_held_b:
+        if self.held_b > self.max_held_b:
             self._favoured = transfer
         elif not self.throttled:
             self.tight = False
@@ -233,7 +240,7 @@ class Fetcher:
         if wait_ms < 0:
             self._deadline_s = None
             return
-        at_s = self._deadline_s = self._loop.time() + wait_ms / 1000
+        at_s = self._deadline_s = time.monotonic() + wait_ms / 1000
         if self._timer is None or self._timer_s > at_s:
             self._arm(at_s)
 
@@ -247,7 +254,7 @@ class Fetcher:
         self._timer = None
         if self._closed or self._deadline_s is None:
             return
-        if self._deadline_s > self._loop.time() + 0.0005:  # it was moved since: cheaper than a new timer each time
+        if self._deadline_s > time.monotonic() + 0.0005:  # it was moved since: cheaper than a new timer each time
             self._arm(self._deadline_s)
             return
         self._deadline_s = None
@@ -278,20 +285,19 @@ class Fetcher:
         Where large bodies wait to be taken, the other transfers stay as they came: packed, a bomb is small.
         """
         before = len(self.finished)
+        transfers = self._transfers
         queued = 1
-        while queued and not self._is_full():
+        while queued and not (self._large_waits and self._is_full()):
             queued, done, failed = self._multi.info_read(TAKEN_AT_ONCE)
             for curl in done:
-                self._settle(curl.transfer, 0, "")
+                self._settle(transfers[curl], 0, "")
             for curl, code, message in failed:
-                self._settle(curl.transfer, code, message)
+                self._settle(transfers[curl], code, message)
         if len(self.finished) > before and self.on_finished is not None:
             self.on_finished()
 
     def _is_full(self) -> bool:
         """Whether the outcomes that wait hold so much that no more are laid beside them now, but in a moment."""
-        if not self._large_waits:
-            return False
         outcomes = [outcome for _, outcome in self.finished]
         waiting_b = sum(len(one.body) + len(one.wire) for one in outcomes if isinstance(one, Fetched))
         self._large_waits = waiting_b > self._max_waiting_b
@@ -341,7 +347,7 @@ class Fetcher:
         if self._closed or not self._running:
             return
         self._look = self._loop.call_later(LOOK_EVERY_S, self._look_after_long_ones)
-        began_before_s = self._loop.time() - LOOK_EVERY_S
+        began_before_s = time.monotonic() - LOOK_EVERY_S
         before = len(self.finished)
         for transfer in list(self._running):
             if transfer.deadline_s - self._limits.timeout_s > began_before_s:
@@ -358,26 +364,36 @@ class Fetcher:
 
     def _launch(self, transfer: Transfer, left_s: float) -> None:
         """Hand a transfer to libcurl, aimed at the first of its addresses; each gets its part of the time."""
-        connect_s = min(self._limits.connect_timeout_s, left_s) / (len(transfer.addresses) or 1)
-        url = transfer.lease.url
-        alone = transfer.renewed or (bool(self._fickle) and origin_of(url) in self._fickle)
-        transfer.agree(
-            Terms(
-                self._headers.lines(transfer.lease),
-                bool(self._insecure) and (host_of(url) in self._insecure or site_of(url) in self._insecure),
-                transfer.ip,
-                int(connect_s * 1000) or 1,
-                int(left_s * 1000) or 1,
-                alone or transfer.lease.attempt > 1,  # what failed may have failed because the connection was old
-                alone,
-            )
+        lease, lines = transfer.lease, self._headers.lines(transfer.lease)
+        usual = (
+            lines is self._headers.plain
+            and left_s == self._limits.timeout_s
+            and not (lease.attempt > 1 or transfer.renewed or self._fickle or self._insecure)
         )
+        if not usual or transfer.usual_for != transfer.addresses:
+            transfer.usual_for = None
+            transfer.agree(self._terms(transfer, lines, left_s))
+            transfer.usual_for = transfer.addresses if usual else None
         self._multi.add_handle(transfer.curl)
         transfer.added = True
 
+    def _terms(self, transfer: Transfer, lines: list[bytes], left_s: float) -> Terms:
+        connect_s = min(self._limits.connect_timeout_s, left_s) / (len(transfer.addresses) or 1)
+        url = transfer.lease.url
+        alone = transfer.renewed or (bool(self._fickle) and origin_of(url) in self._fickle)
+        return Terms(
+            lines,
+            bool(self._insecure) and (host_of(url) in self._insecure or site_of(url) in self._insecure),
+            transfer.ip,
+            int(connect_s * 1000) or 1,
+            int(left_s * 1000) or 1,
+            alone or transfer.lease.attempt > 1,  # what failed may have failed because the connection was old
+            alone,
+        )
+
     def _tries_again(self, transfer: Transfer, code: int, message: str) -> bool:
         """Whether the transfer goes on: at the next address, on a new connection, or to learn what a server wishes."""
-        if transfer.head or self._loop.time() >= transfer.deadline_s:
+        if transfer.head or time.monotonic() >= transfer.deadline_s:
             return False
         if not transfer.renewed and self._is_unsent(transfer, code):
             transfer.renewed = True
@@ -388,7 +404,7 @@ class Fetcher:
             and transfer.curl.getinfo(pycurl.REQUEST_SIZE) == 0
         )
         if unconnected and not self.proxied:
-            self._connections.mark_dead(transfer.addresses[0], self._loop.time())
+            self._connections.mark_dead(transfer.addresses[0], time.monotonic())
             if len(transfer.addresses) > 1:
                 transfer.addresses = transfer.addresses[1:]
                 return self._relaunch(transfer)
@@ -416,7 +432,7 @@ class Fetcher:
         transfer.added = False
         transfer.clear()
         try:
-            self._launch(transfer, max(transfer.deadline_s - self._loop.time(), 0.001))
+            self._launch(transfer, max(transfer.deadline_s - time.monotonic(), 0.001))
         except pycurl.error as error:
             self._loop.call_soon(self._give_up, transfer, error)
         return True
@@ -443,20 +459,20 @@ class Fetcher:
     # Waiting for bandwidth and for memory.
 
     def _spend(self, size_b: int) -> None:
-        if self._rate is not None and not self._rate.spend(size_b, self._loop.time()):
+        if self._rate is not None and not self._rate.spend(size_b, time.monotonic()):
             self._wait_for_rate()
 
     def _wait_for_rate(self) -> None:
         self.tight = True
         if self._resume is None and self._rate is not None:
-            self._resume = self._loop.call_later(self._rate.wait_s(self._loop.time()), self._go_on)
+            self._resume = self._loop.call_later(self._rate.wait_s(time.monotonic()), self._go_on)
 
     def _go_on(self) -> None:
         """Let paused transfers go on, one after the other, as far as there is room."""
         self._resume = None
         if self._closed:
             return
-        if self._rate is not None and not self._rate.refill(self._loop.time()):
+        if self._rate is not None and not self._rate.refill(time.monotonic()):
             self._wait_for_rate()
             return
         for _ in range(len(self._paused)):

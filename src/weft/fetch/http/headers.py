@@ -36,16 +36,16 @@ class RequestHeaders:
         self._jar = jar
         self._epoch_ms = epoch_ms
         self._home = home_origins
-        self._plain, self._secret = _base_lines(spec.identity)
-        self._plain_block = b"".join([line + b"\r\n" for line in self._plain])
+        self.plain, self._secret = _base_lines(spec.identity)
+        self._plain_block = b"".join([line + b"\r\n" for line in self.plain])
         self._passwords = _parse_auth(spec.network, home_origins)
 
     def lines(self, lease: Lease) -> list[bytes]:
-        """All header lines but Host. The same object for every lease that needs nothing of its own."""
+        """All header lines but Host: ``plain`` itself for every lease that needs nothing of its own."""
         own = self._validators(lease) if lease.etag or lease.last_modified else []
-        if self._passwords or self._secret or self._jar is not None:
+        if self._passwords or self._secret or (self._jar is not None and not self._jar.is_empty):
             own += self._secrets(lease.url)
-        return self._plain + own if own else self._plain
+        return self.plain + own if own else self.plain
 
     def shown_head(self, lease: Lease) -> bytes:
         """The request as it went out, for the archive, without cookies and credentials."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pycurl
@@ -13,7 +14,7 @@ from weft.fetch.http.watch import received_b
 from weft.fetch.resolve import address_of_host
 from weft.fetch.robots import MAX_BODY_B as ROBOTS_B
 from weft.records import Lease, Purpose
-from weft.url import host_of, path_of
+from weft.url import host_of, request_target_of
 
 if TYPE_CHECKING:
     from weft.fetch.http.fetcher import Fetcher
@@ -67,46 +68,49 @@ class Transfer:
         self._opened: socket.socket | None = None
         self.probing = False
         self.saw_certificate_wish = False
-        self._host = ""
         self._sessions: Any = None  # the cache that the handle uses
         self._terms: Terms | None = None  # what the handle's changing options stand at
+        self.usual_for: tuple[str, ...] | None = None  # the addresses, where these are the usual terms for them
         self.curl = fetcher.new_handle(certified)
-        self.curl.transfer = self
         self.curl.setopt(pycurl.WRITEFUNCTION, self._write)
         self.curl.setopt(pycurl.HEADERFUNCTION, self.head.append)
         self.curl.setopt(pycurl.OPENSOCKETFUNCTION, self._open_socket)
         self.curl.setopt(pycurl.SOCKOPTFUNCTION, self._socket_opened)
-        self.curl.setopt(pycurl.PREREQFUNCTION, self._before_sending)
+        self.curl.setopt(pycurl.PREREQFUNCTION, partial(fetcher.before_sending, self))
 
     def begin(self, lease: Lease, addresses: tuple[str, ...]) -> None:
         """Make ready for a lease; raises ``pycurl.error`` for what libcurl does not take."""
+        url = lease.url
+        secure = url.startswith("https:")
         self.lease = lease
         # rules count as far as RFC 9309 has them read, however small the pages are that the user wants
         self.max_size_b = ROBOTS_B if lease.purpose is Purpose.ROBOTS else self._fetcher.max_size_b
-        self._host = host_of(lease.url)
         self.addresses = addresses
         self.renewed = False
-        self.curl.setopt(pycurl.URL, lease.url)
-        if lease.url.startswith("https:"):
-            sessions = self._fetcher.session_cache(self._host)
+        self.curl.setopt(pycurl.URL, url)
+        if secure:
+            sessions = self._fetcher.session_cache(host_of(url))
             if sessions is not self._sessions:
                 if self._sessions is not None:
                     self.curl.unsetopt(pycurl.SHARE)
                 self.curl.setopt(pycurl.SHARE, sessions)
                 self._sessions = sessions
         # libcurl writes %2e as %2E in the URL's path; what was found is asked. A proxy needs the whole URL.
-        whole = self._fetcher.proxied and lease.url.startswith("http:")
-        self.curl.setopt(pycurl.REQUEST_TARGET, lease.url if whole else path_of(lease.url))
+        whole = self._fetcher.proxied and not secure
+        self.curl.setopt(pycurl.REQUEST_TARGET, url if whole else request_target_of(url))
         # An error in TLS on the first attempt may have been the wish for a certificate: listen at the next.
-        self.listen(lease.attempt > 1 and lease.url.startswith("https:"))
+        if self.probing or (secure and lease.attempt > 1):
+            self.listen(secure and lease.attempt > 1)
 
     def agree(self, terms: Terms) -> None:
         """Set the options that may differ from the handle's last request, where they do."""
-        if terms == self._terms:
+        before = self._terms
+        if terms == before:
             return
         curl = self.curl
         self._terms = None  # not known, should libcurl refuse one
-        curl.setopt(pycurl.HTTPHEADER, terms.lines)
+        if before is None or terms.lines is not before.lines:
+            curl.setopt(pycurl.HTTPHEADER, terms.lines)
         curl.setopt(pycurl.SSL_VERIFYPEER, 0 if terms.insecure else 1)
         curl.setopt(pycurl.SSL_VERIFYHOST, 0 if terms.insecure else 2)
         if terms.address:
@@ -195,29 +199,26 @@ class Transfer:
         fetcher = self._fetcher
         if fetcher.tight and fetcher.must_wait(self):
             return int(pycurl.WRITEFUNC_PAUSE)
-        size_b = len(chunk)
         room_b = self.max_size_b - self.held_b
-        if size_b > room_b:
+        if len(chunk) > room_b:
             self.cut = True
-            if room_b:
-                self._keep(chunk[:room_b], room_b)
-            return 0  # ends the transfer: nothing more is read, and the connection is closed
-        self._keep(chunk, size_b)
-        if self.heard is not None and self.came_too_early():
-            return 0
-        return None
-
-    def _keep(self, chunk: bytes, size_b: int) -> None:
+            chunk = chunk[:room_b]
+        size_b = len(chunk)
         self.body.append(chunk)
         self.held_b += size_b
-        self._fetcher.account(size_b)
+        fetcher.held_b += size_b
+        if fetcher.held_b > fetcher.max_held_b or fetcher.is_metered:
+            fetcher.account(size_b)
+        if self.cut or (self.heard is not None and self.came_too_early()):
+            return 0  # ends the transfer: nothing more is read, and the connection is closed
+        return None
 
     def _open_socket(self, purpose: int, address: Any) -> socket.socket | int:
         """A socket for an address that may be connected to: the last check, on what is really connected to."""
         family, kind, protocol, peer = address
         if not self._fetcher.proxied:
             ip = peer[0] if isinstance(peer, tuple) else "?"
-            refusal = self._fetcher.policy.refusal(self._host, ip)
+            refusal = self._fetcher.policy.refusal(host_of(self.lease.url), ip)
             if refusal is None and self.addresses and address_of_host(ip) != self.addresses[0]:
                 refusal = f"{ip} is not the address that was asked for"
             if refusal is not None:
@@ -236,10 +237,6 @@ class Transfer:
             self._opened = None
         self._fetcher.socket_opened(fd)
         return int(pycurl.SOCKOPT_OK)
-
-    def _before_sending(self, ip: str, local_ip: str, port: int, local_port: int) -> int:
-        may_send = self._fetcher.may_send(self, local_port)
-        return int(pycurl.PREREQFUNC_OK if may_send else pycurl.PREREQFUNC_ABORT)
 
     def _overhear(self, kind: int, text: bytes) -> None:
         if kind == pycurl.INFOTYPE_TEXT and b"Request CERT" in text:

@@ -192,6 +192,8 @@ class RuleSet:
         """Whether ``/path?query`` of a serialised URL may be asked, with the line that says so."""
         if path == ROBOTS_PATH:
             return _ROBOTS_ITSELF
+        if not self.rules and self._besides is None:
+            return self._otherwise
         rule = self.match(path if path.startswith("/") else "/" + path)
         verdict = self._otherwise if rule is None else RobotsVerdict(rule.allow, rule.line, rule.text)
         if self._besides is not None and verdict.allowed:
