@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from weft.db import Database, open_writer
 from weft.errors import Reason
 from weft.frontier.leases import AddressOf
-from weft.frontier.links import external_links
+from weft.frontier.links import Home
 from weft.frontier.memory import MemoryFrontier
 from weft.frontier.polite import AGAIN, END, Schedule, Site, Waiting
 from weft.frontier.settling import Settled
@@ -283,7 +283,7 @@ def test_links_to_other_sites_are_told_by_their_site(home: str) -> None:
     """Whatever the scheme and the credentials: R12's external links."""
     same = ["http://a.test/x", "https://a.test/", "http://me:pass@a.test/y", "https://you@a.test/"]
     other = ["http://a.test:8080/", "http://sub.a.test/", "https://b.test/@a.test/", "http://a.test@b.test/"]
-    assert external_links([*same, *other, "mailto:me@a.test", "data:,x"], home) == len(other)
+    assert Home(home).external_links([*same, *other, "mailto:me@a.test", "data:,x"]) == len(other)
 
 
 class SlowOrigin:

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from weft import native
 from weft.fetch.http import answer
 from weft.frontier import links as frontier_links
+from weft.frontier.seen import ADMITTED, FINAL, HOPPED, UNKNOWN, pack, reach
 from weft.parse.html import parse_page
 from weft.records import Link, LinkKind, Links
 from weft.store import warc, warc_heads
@@ -84,7 +85,7 @@ def test_links_are_packed_as_msgspec_would(found: list[tuple[int, LinkKind, str,
     quick, plain = (
         parse_page(markup.encode("utf-8", "replace"), "http://h.test/", "text/html; charset=utf-8") for _ in "ab"
     )
-    infos, offered = [row[0] for row in found], [len(row[2]) % 2 for row in found]
+    infos, offered = [row[0] for row in found], bytearray(len(row[2]) % 2 for row in found)
     for links in (quick.links, plain.links):
         links.kinds.update({at: kind.value for at, (_, kind, _, _) in enumerate(found) if kind is not LinkKind.A})
     plain.links.unpack()
@@ -120,9 +121,32 @@ def test_links_elsewhere_are_counted_alike(prefix: str, monkeypatch: pytest.Monk
     ]  # fmt: skip
     for some in (targets, targets[:6], targets[:3]):
         with monkeypatch.context() as patched:
-            found = frontier_links.external_links(some, prefix)
+            found = frontier_links.Home(prefix).external_links(some)
             patched.setattr(frontier_links, "count_external", None)
-            assert frontier_links.external_links(some, prefix) == found
+            assert frontier_links.Home(prefix).external_links(some) == found
+
+
+texts = st.sampled_from(["http://h.test/a", "http://h.test/b?c=d", "http://h.test", "mailto:é@h.test", "", "é", "\0"])
+facts = st.builds(
+    pack, st.integers(1, 99), st.integers(0, 9), st.sampled_from([0, ADMITTED, FINAL, HOPPED, ADMITTED | HOPPED])
+)
+
+
+@given(st.dictionaries(texts, facts), st.lists(st.tuples(texts, st.integers(0, 1))), st.integers(0, 9))
+def test_links_are_known_alike(known: dict[str, int], found: list[tuple[str, int]], depth: int) -> None:
+    """What is known of them, which of them to look at, and which were known before."""
+    targets, offered = [text for text, _ in found], bytearray(flag for _, flag in found)
+    infos, places = frontier_links.recalled(known, targets, offered, reach(depth))
+    assert infos == [known.get(text, UNKNOWN) for text in targets]
+    for prefix in ("http://h.test/", "é", ""):
+        links = frontier_links.KnownLinks(targets, infos, offered, prefix, 50)
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            monkeypatch.setattr(frontier_links, "recall", None)
+            monkeypatch.setattr(frontier_links, "known_links", None)
+            assert frontier_links.recalled(known, targets, offered, reach(depth)) == (infos, places)
+            again = frontier_links.KnownLinks(targets, infos, offered, prefix, 50)
+            in_python = list(again)
+        assert list(links) == in_python
 
 
 @given(lines)
@@ -212,11 +236,20 @@ def test_weft_does_without_them() -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: native.pack_links and native.pack_links([1], 1, 1, {}, [], b"", b""),
-        lambda: native.pack_links and native.pack_links([1], 1, 1, {}, [1], b"", b"\1\0\0\0"),
-        lambda: native.pack_links and native.pack_links([1, 1], 1, 1, {}, [1, 1], b"12", b"\2\0\0\0\1\0\0\0"),
-        lambda: native.pack_links and native.pack_links(["x"], 1, 1, {}, [1], b"", bytes(4)),
-        lambda: native.pack_links and native.pack_links([1], 1, 1, {"x": 1}, [1], b"", bytes(4)),
+        lambda: native.pack_links and native.pack_links([1], 1, 1, {}, b"", b"", b""),
+        lambda: native.pack_links and native.pack_links([1], 1, 1, {}, b"\1", b"", b"\1\0\0\0"),
+        lambda: native.pack_links and native.pack_links([1, 1], 1, 1, {}, b"\1\1", b"12", b"\2\0\0\0\1\0\0\0"),
+        lambda: native.pack_links and native.pack_links(["x"], 1, 1, {}, b"\1", b"", bytes(4)),
+        lambda: native.pack_links and native.pack_links([1], 1, 1, {"x": 1}, b"\1", b"", bytes(4)),
+        lambda: native.pack_links and native.pack_links([1], 1, 1, {}, [1], b"", bytes(4)),
+        lambda: native.recall and native.recall({}, ["x"], b"", 1, 1),
+        lambda: native.recall and native.recall({}, [{}], b"\1", 1, 1),
+        lambda: native.recall and native.recall({"x": "y"}, ["x"], b"\1", 1, 1),
+        lambda: native.recall and native.recall({}, ("x",), b"\1", 1, 1),
+        lambda: native.known_links and native.known_links(["x"], [], b"\1", 1, 1, 1, ""),
+        lambda: native.known_links and native.known_links(["x"], [1], b"", 1, 1, 1, ""),
+        lambda: native.known_links and native.known_links(["x"], ["y"], b"\1", 1, 1, 1, ""),
+        lambda: native.known_links and native.known_links([1], [1], b"\1", 1, 0, 1, ""),
         lambda: native.count_external and native.count_external([1], "", ""),  # type: ignore[list-item]
     ],
 )

@@ -38,9 +38,11 @@ parse_head = getattr(_native, "parse_head", None)
 is_sound_answer: Callable[[bytes, int], bool] | None = getattr(_native, "is_sound_answer", None)
 """Whether a head is kept as it is (``weft.store.warc_heads``)."""
 
+recall: Callable[..., tuple[list[int], list[int]]] | None = getattr(_native, "recall", None)
 pack_links: Callable[..., str] | None = getattr(_native, "pack_links", None)
+known_links: Callable[..., list[str]] | None = getattr(_native, "known_links", None)
 count_external: Callable[[list[str], str, str], int | None] | None = getattr(_native, "count_external", None)
-"""The links of a page as they are stored, and how many lead elsewhere (``weft.frontier.links``)."""
+"""What is known of the links of a page, how they are stored, and how many lead elsewhere (``weft.frontier.links``)."""
 
 digest: Callable[[Any, Any], str] | None = getattr(_native, "digest", None)
 digests: Callable[[Any, Any], tuple[str, str]] | None = getattr(_native, "digests", None)
