@@ -193,8 +193,10 @@ class Crawl:
             case None:  # it was dropped from the cache since the lease was given
                 self.parts.crew.fail(lease, Failure(Cause.DNS_FAILED, "the address was lost before it was used"))
             case _:
-                self.parts.crew.start(lease, addresses, self.parts.frontier.site(lease.site).gap_s)
-                self.parts.frontier.started(lease)
+                gap_s = self.parts.frontier.site(lease.site).gap_s
+                self.parts.crew.start(lease, addresses, gap_s)
+                if gap_s:  # else nothing counts from here
+                    self.parts.frontier.started(lease)
 
     def _resolve(self, site: Site) -> None:
         def resolved(_host: str, _outcome: tuple[str, ...] | Failure) -> None:
@@ -349,7 +351,7 @@ class Crawl:
         lease, visit = done.lease, done.visit
         self._batch_pages += 1
         self._batch_stored += done.stored_2xx
-        self._batch_feeds = self._batch_feeds or (bool(done.links) and not site.has_work)
+        self._batch_feeds = self._batch_feeds or (bool(done.links.targets) and not site.has_work)
         if visit.redirect_to is not None:
             self._own_key_redirect(done)
             if lease.depth == 0:  # a seed may lead to its real host: example.org to www.example.org
@@ -403,9 +405,9 @@ class Crawl:
             for done in batch:
                 done.visit.url = done.visit.url or frontier.discovery.name(done.lease.url)
             store.totals["pages"] += self._batch_stored
-            store.totals["links"] += sum(len(done.links) for done in batch if done.lease.purpose is PAGE)
+            store.totals["links"] += sum([len(done.links.targets) for done in batch if done.lease.purpose is PAGE])
             store.totals["links"] += sum(len(found) for _, found in entries)
-            store.totals["bytes"] += sum(done.visit.size_wire or 0 for done in batch)
+            store.totals["bytes"] += sum([done.visit.size_wire or 0 for done in batch])
             for bug in self._bugs:
                 store.bug(*bug)
             sketches = [(done.visit.id, done.sketch) for done in batch if done.sketch]
@@ -452,7 +454,7 @@ class Crawl:
             done.visit.external_links = found.external
             if packed:
                 packs.append((done.visit.id, packed))
-            if done.stored_2xx or done.links:  # a redirect to a new place is a page that brings one
+            if done.stored_2xx or done.links.targets:  # a redirect to a new place is a page that brings one
                 self.parts.judge.linked(done.lease.url, done.lease.site, hand.depth, found.new, found.known)
         return packs
 
@@ -474,16 +476,9 @@ class Crawl:
 def _settled(done: Concluded, keeps_cookies: bool) -> Settled:
     redirects = keeps_cookies and done.visit.redirect_to is not None
     return Settled(
-        lease=done.lease,
-        state=done.state,
-        visit=done.visit.id,
-        cause=Cause(done.visit.cause) if done.visit.cause else None,
-        stored_2xx=done.stored_2xx,
-        retry_s=done.retry_s,
-        again_at=done.again_at,
-        redirect_to=done.links.targets[0] if redirects else None,
-        sets_cookie=bool(done.cookies),
-    )
+        done.lease, done.state, done.visit.id, Cause(done.visit.cause) if done.visit.cause else None, done.stored_2xx,
+        done.retry_s, done.again_at, done.links.targets[0] if redirects else None, bool(done.cookies),
+    )  # fmt: skip
 
 
 def _never() -> bool:

@@ -73,8 +73,10 @@ class Discovery:
 
     def name(self, url: str) -> int:
         """The id of a URL's text that need not be a page of the crawl (robots.txt, sitemaps)."""
-        self.prefetch([url])
-        info = self.seen.recent.find(url)
+        info = self.seen.recent.young.get(url)
+        if info is None:
+            self.prefetch([url])
+            info = self.seen.recent.find(url)
         return url_id_of(info) if info is not None else self.spelling(url, 0)
 
     def spelling(self, url: str, page: int) -> int:

@@ -169,6 +169,12 @@ class Schedule:
         else:
             heapq.heappush(self._sleeping, (site.next_at, self._number, site))
 
+    def comes_first(self, site: Site, now: float) -> bool:
+        """Whether a site that is not placed would be the next one that is ready."""
+        if site.next_at > now or site.running >= site.parallel or site.resolving or not site.has_work:
+            return False
+        return not self._ready or self._rank(site) < self._ready[0][:2]
+
     def _rank(self, site: Site) -> HeadKey:
         """Which of the ready sites comes first: errands at once, pages by the key of the head.
 
