@@ -126,6 +126,16 @@ def test_links_elsewhere_are_counted_alike(prefix: str, monkeypatch: pytest.Monk
             assert frontier_links.Home(prefix).external_links(some) == found
 
 
+@given(st.integers(0, 9), st.dictionaries(st.integers(0, 8), st.sampled_from(list(LinkKind))))
+def test_kinds_are_offered_alike(count: int, kinds: dict[int, LinkKind]) -> None:
+    links = Links(["http://h.test/"] * count, kinds={at: kind.value for at, kind in kinds.items() if at < count})
+    for by_kind in (bytes(17), bytes(range(17)), b"\1" * 99):
+        found = frontier_links.offered_by(by_kind, links)
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            monkeypatch.setattr(frontier_links, "offer_kinds", None)
+            assert frontier_links.offered_by(by_kind, links) == found
+
+
 texts = st.sampled_from(["http://h.test/a", "http://h.test/b?c=d", "http://h.test", "mailto:é@h.test", "", "é", "\0"])
 facts = st.builds(
     pack, st.integers(1, 99), st.integers(0, 9), st.sampled_from([0, ADMITTED, FINAL, HOPPED, ADMITTED | HOPPED])
@@ -242,6 +252,8 @@ def test_weft_does_without_them() -> None:
         lambda: native.pack_links and native.pack_links(["x"], 1, 1, {}, b"\1", b"", bytes(4)),
         lambda: native.pack_links and native.pack_links([1], 1, 1, {"x": 1}, b"\1", b"", bytes(4)),
         lambda: native.pack_links and native.pack_links([1], 1, 1, {}, [1], b"", bytes(4)),
+        lambda: native.offer_kinds and native.offer_kinds(1, 1, {}, b"\1"),
+        lambda: native.offer_kinds and native.offer_kinds(1, 1, {0: "x"}, b"\1\1"),  # type: ignore[dict-item]
         lambda: native.recall and native.recall({}, ["x"], b"", 1, 1),
         lambda: native.recall and native.recall({}, [{}], b"\1", 1, 1),
         lambda: native.recall and native.recall({"x": "y"}, ["x"], b"\1", 1, 1),
@@ -254,5 +266,5 @@ def test_weft_does_without_them() -> None:
     ],
 )
 def test_wrong_arguments_are_errors(call: Callable[[], object]) -> None:
-    with pytest.raises((TypeError, ValueError)):
+    with pytest.raises((TypeError, ValueError, IndexError)):
         call()

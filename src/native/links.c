@@ -20,6 +20,29 @@ static int fill_kinds(unsigned char *column, Py_ssize_t count, unsigned char kin
 /* The number at a place of a list, or -1 with an exception. */
 static long long number_at(PyObject *list, Py_ssize_t at) { return PyLong_AsLongLong(PyList_GET_ITEM(list, at)); }
 
+PyObject *offer_kinds(PyObject *Py_UNUSED(module), PyObject *args) {
+    PyObject *kinds;
+    Py_ssize_t count, size;
+    unsigned char plain_kind;
+    const char *by_kind;
+    if (!PyArg_ParseTuple(args, "nbO!y#", &count, &plain_kind, &PyDict_Type, &kinds, &by_kind, &size)) return NULL;
+    PyObject *offered = PyByteArray_FromStringAndSize(NULL, count);
+    if (!offered) return NULL;
+    unsigned char *column = (unsigned char *)PyByteArray_AS_STRING(offered);
+    if (fill_kinds(column, count, plain_kind, kinds) < 0) goto failed;
+    for (Py_ssize_t at = 0; at < count; at++) {
+        if (column[at] >= size) {
+            PyErr_SetString(PyExc_IndexError, "a kind that is not known");
+            goto failed;
+        }
+        column[at] = (unsigned char)by_kind[column[at]];
+    }
+    return offered;
+failed:
+    Py_DECREF(offered);
+    return NULL;
+}
+
 static int differ(Py_ssize_t one, Py_ssize_t other) {
     if (one != other) PyErr_SetString(PyExc_ValueError, "columns of different lengths");
     return one != other;

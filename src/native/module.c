@@ -16,6 +16,10 @@ PyDoc_STRVAR(digest_doc,
 PyDoc_STRVAR(digests_doc,
     "digests(head, body) -> tuple[str, str]\n\nThe SHA-1 of the body, and of both together, as WARC spells them.");
 
+PyDoc_STRVAR(offer_doc,
+    "offer_kinds(count, kind, kinds, by_kind) -> bytearray\n\n"
+    "What is said of the kind of each link, which is that of all unless it has one of its own.");
+
 PyDoc_STRVAR(recall_doc,
     "recall(known, targets, offered, unknown, bound) -> tuple[list[int], list[int]]\n\n"
     "What is known of each target, and the places of those that are unknown, or offered and above the bound.");
@@ -50,6 +54,7 @@ static PyMethodDef methods[] = {
     {"parse_head", parse_head, METH_O, head_doc},
     {"is_sound_answer", is_sound_answer, METH_VARARGS, sound_doc},
     {"resolve", resolve_plainly, METH_VARARGS, resolve_doc},
+    {"offer_kinds", offer_kinds, METH_VARARGS, offer_doc},
     {"recall", recall, METH_VARARGS, recall_doc},
     {"pack_links", pack_links, METH_VARARGS, pack_doc},
     {"known_links", known_links, METH_VARARGS, known_doc},

@@ -19,6 +19,7 @@ enum { MAX_PLAIN_URL = 4096 };
 Py_ssize_t plain_url(const char *base, Py_ssize_t base_size, const char *reference, Py_ssize_t size, char *url);
 PyObject *resolve_plainly(PyObject *module, PyObject *args);
 
+PyObject *offer_kinds(PyObject *module, PyObject *args);
 PyObject *recall(PyObject *module, PyObject *args);
 PyObject *pack_links(PyObject *module, PyObject *args);
 PyObject *known_links(PyObject *module, PyObject *args);

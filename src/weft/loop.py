@@ -448,7 +448,7 @@ class Crawl:
             if done.lease.purpose is not PAGE:
                 continue
             hand = frontier.hands[done.lease.page]
-            done.visit.url = frontier.discovery.name(done.lease.url)
+            done.visit.url = hand.url_id
             skipped = skips is not None and skips.is_duplicate(done.visit, done.sketch)
             packed, found = frontier.discovery.offer(hand, done.visit.id, done.links, done.visit.nofollow, skipped)
             done.visit.external_links = found.external

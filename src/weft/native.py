@@ -38,6 +38,7 @@ parse_head = getattr(_native, "parse_head", None)
 is_sound_answer: Callable[[bytes, int], bool] | None = getattr(_native, "is_sound_answer", None)
 """Whether a head is kept as it is (``weft.store.warc_heads``)."""
 
+offer_kinds: Callable[[int, int, dict[int, int], bytes], bytearray] | None = getattr(_native, "offer_kinds", None)
 recall: Callable[..., tuple[list[int], list[int]]] | None = getattr(_native, "recall", None)
 pack_links: Callable[..., str] | None = getattr(_native, "pack_links", None)
 known_links: Callable[..., list[str]] | None = getattr(_native, "known_links", None)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from weft.errors import Reason
-from weft.frontier.links import Home, KnownLinks, PackedLink, packed, packed_links, recalled
+from weft.frontier.links import Home, KnownLinks, PackedLink, offered_by, packed, packed_links, recalled
 from weft.frontier.pages import OPEN_REASONS, Found, Hand, PageRow, Way, flags_of
 from weft.frontier.polite import Schedule, Waiting
 from weft.frontier.seen import (
@@ -187,9 +187,7 @@ class Discovery:
         """For each link 1 where it may bring its target in: by its kind, by nofollow, and by what its page is."""
         heed = self._heeds_nofollow
         by_kind = self._by_redirects if (nofollow and heed) or duplicate else self._by_kind
-        offered = bytearray(by_kind[_A : _A + 1]) * len(links.targets)
-        for at, kind in links.kinds.items():
-            offered[at] = by_kind[kind]
+        offered = offered_by(by_kind, links)
         if heed:
             for at, rel in links.rels.items():
                 if "nofollow" in rel and "nofollow" in rel.split():
@@ -287,7 +285,8 @@ class Discovery:
             counts["waiting"] += 1
             self.admitted.append(url_id)
         else:
-            state, why, chain, flags = None, reason.value, 0, 0 if reason.value in OPEN_REASONS else FINAL
+            state, why, chain = None, reason.value, 0
+            flags = 0 if why in OPEN_REASONS else FINAL
             counts["refused"] += 1
         self.new_pages[url_id] = PageRow(
             url_id, site_id, state, why, depth, hops, chain, -(visit or 0) if self._dfs else depth, visit,
@@ -443,7 +442,7 @@ class Discovery:
 
     def waiting(self, row: PageRow) -> Waiting:
         """A page as an entry of its site's queue."""
-        return Waiting(row.id, row.priority, self.text(row.id), row.depth, row.hops, row.chain, 0)
+        return Waiting(row.id, row.priority, row.id, self.text(row.id), row.depth, row.hops, row.chain, 0)
 
     def committed(self) -> None:
         """After the commit: nothing is new any more."""

@@ -9,7 +9,7 @@ from typing import overload
 import msgspec
 
 from weft.frontier.seen import ADMITTED, ID, UNKNOWN
-from weft.native import count_external, known_links, pack_links, recall
+from weft.native import count_external, known_links, offer_kinds, pack_links, recall
 from weft.records import LinkKind, Links
 from weft.url import site_of
 
@@ -19,6 +19,16 @@ _encode = msgspec.json.Encoder().encode
 PackedLink = tuple[int | str, ...]
 """Id of the target, number of the kind, 1 if it may be followed, anchor, and, if any link of the page has one, rel and
 fragment."""
+
+
+def offered_by(by_kind: bytes, links: Links) -> bytearray:
+    """For each link what is said of its kind."""
+    if offer_kinds is not None:
+        return offer_kinds(len(links.targets), _A, links.kinds, by_kind)
+    offered = bytearray(by_kind[_A : _A + 1]) * len(links.targets)
+    for at, kind in links.kinds.items():
+        offered[at] = by_kind[kind]
+    return offered
 
 
 def recalled(known: dict[str, int], targets: list[str], offered: bytearray, bound: int) -> tuple[list[int], list[int]]:

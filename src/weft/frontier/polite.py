@@ -24,11 +24,14 @@ always answer 503, or time out, keep nobody waiting."""
 class Waiting:
     """A page at the head of its site's queue, ready to become a lease."""
 
-    __slots__ = ("attempts", "chain", "depth", "hops", "page", "priority", "url")
+    __slots__ = ("attempts", "chain", "depth", "hops", "page", "priority", "url", "url_id")
 
-    def __init__(self, page: int, priority: int, url: str, depth: int, hops: int, chain: int, attempts: int) -> None:
+    def __init__(
+        self, page: int, priority: int, url_id: int, url: str, depth: int, hops: int, chain: int, attempts: int
+    ) -> None:  # fmt: skip
         self.page = page
         self.priority = priority
+        self.url_id = url_id
         self.url = url
         self.depth = depth
         self.hops = hops
