@@ -96,10 +96,11 @@ class Leases:
             site.next_at = max(site.next_at, now + site.gap_s)
             site.first_ms = site.first_ms or self._clock.epoch_ms()
             schedule.changed.add(site)
-            if len(leases) >= most or not schedule.comes_first(site, now):
-                schedule.place(site, now)
+            if len(leases) >= most:
+                break
+            if not schedule.goes_on(site, now):
                 return
-        if self._refusals_left <= 0:
+        if lease is not None or self._refusals_left <= 0:
             schedule.place(site, now)  # else it waits for an answer, which will place it again
 
     def take_ahead(self, site_id: int, most: int) -> list[Lease]:

@@ -165,18 +165,28 @@ class Schedule:
         """Puts a site where it belongs, if it has work and a free slot; does nothing if it is placed already."""
         if site.placed or site.resolving or not site.has_work or site.running >= site.parallel:
             return
-        site.placed = True
-        self._number += 1
         if site.next_at <= now:
-            heapq.heappush(self._ready, (*self._rank(site), self._number, site))
+            self._make_ready(site, self._rank(site))
         else:
+            site.placed = True
+            self._number += 1
             heapq.heappush(self._sleeping, (site.next_at, self._number, site))
 
-    def comes_first(self, site: Site, now: float) -> bool:
-        """Whether a site that is not placed would be the next one that is ready."""
-        if site.next_at > now or site.running >= site.parallel or site.resolving or not site.has_work:
+    def _make_ready(self, site: Site, rank: HeadKey) -> None:
+        site.placed = True
+        self._number += 1
+        heapq.heappush(self._ready, (*rank, self._number, site))
+
+    def goes_on(self, site: Site, now: float) -> bool:
+        """Whether a site that has its turn would be the next one, too; if not, it is put where it belongs."""
+        if site.next_at > now or site.running >= site.parallel or not site.has_work:
+            self.place(site, now)
             return False
-        return not self._ready or self._rank(site) < self._ready[0][:2]
+        rank = self._rank(site)
+        if not self._ready or rank < self._ready[0][:2]:
+            return True
+        self._make_ready(site, rank)
+        return False
 
     def _rank(self, site: Site) -> HeadKey:
         """Which of the ready sites comes first: errands at once, pages by the key of the head.

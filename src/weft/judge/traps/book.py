@@ -98,7 +98,7 @@ class TrapBook:
                 problem = self._calendar(site_id, path, query, self._parent_date)
         if problem is None and site_id in self._suspects:
             problem = self._standing(url, path, query, site_id)
-        if problem is None and origin not in self._known_hosts:
+        if problem is None and traps.hosts_per_domain and origin not in self._known_hosts:
             problem = self._host(url, origin)
         if problem is None and (query or _is_odd(path)):
             problem = self._variant(url, path, query, site_id)
