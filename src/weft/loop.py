@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -437,7 +438,7 @@ class Crawl:
     def _offer(self, batch: list[Concluded]) -> list[tuple[int, str]]:
         """The links of each page as they are stored; what belongs to the crawl is admitted."""
         frontier = self.parts.frontier
-        frontier.discovery.prefetch(target for done in batch for target in done.links.targets)
+        frontier.discovery.prefetch(chain.from_iterable([done.links.targets for done in batch]))
         packs = []
         skips = self.parts.skips
         if skips is not None:

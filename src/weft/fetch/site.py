@@ -14,7 +14,7 @@ from weft.location import location_of
 from weft.ports import Ask, Clock, Hold, Pass, Refuse
 from weft.records import Failure, Fetched, Lease, Purpose
 from weft.spec import CrawlSpec
-from weft.url import origin_of, path_of, resolve
+from weft.url import origin_and_path_of, resolve
 
 FRESH_MS = 24 * 3600 * 1000  # RFC 9309 section 2.4
 FAILED_FRESH_MS = 10 * 60 * 1000  # unreachable: asked again later
@@ -85,7 +85,7 @@ class SiteRules:
 
     def check(self, url: str, site_id: int) -> Pass | Ask | Hold | Refuse:
         """Whether this URL may be asked now."""
-        origin = origin_of(url)
+        origin, path = origin_and_path_of(url)
         known = self._known(origin)
         if known is None and self._ignore:
             return _PASS
@@ -97,7 +97,7 @@ class SiteRules:
         if known.rules is None:
             assert known.refusal is not None
             return known.refusal
-        verdict = known.rules.check(path_of(url))
+        verdict = known.rules.check(path)
         if self._own is not None:
             if self._own(url, self._texts[origin], verdict.allowed):
                 return known.ticket

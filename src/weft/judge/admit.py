@@ -81,6 +81,7 @@ class Admission:
         self._kinds = _kinds(scope.followed)
         self._heeds_nofollow = not scope.follow_nofollow
         self.paces = Paces(spec)
+        self._max_depth = scope.max_depth  # of sites that have no bound of their own
         self._max_redirects = spec.limits.max_redirects
         for url in seeds:
             self.add_seed(url)
@@ -231,7 +232,7 @@ class Admission:
                 return Verdict(Reason.NOFOLLOW, "its page says so")
             if "nofollow" in rel.lower().split():
                 return Verdict(Reason.NOFOLLOW, "the link says so")
-        deepest = self.paces.max_depth(site_of(target) if self.paces.has_depths else "")
+        deepest = self.paces.max_depth(site_of(target)) if self.paces.has_depths else self._max_depth
         if deepest is not None and depth > deepest:
             return Verdict(Reason.TOO_DEEP, f"depth {depth}, more than --max-depth {deepest}")
         if hops > self._max_redirects:

@@ -10,7 +10,16 @@ from __future__ import annotations
 from weft.url.domains import domain_of, is_public_suffix
 from weft.url.encodings import encode_query
 from weft.url.normal import Normalizer
-from weft.url.parts import host_of, host_of_site, origin_of, path_of, scheme_of, site_and_path_of, site_of
+from weft.url.parts import (
+    host_of,
+    host_of_site,
+    origin_and_path_of,
+    origin_of,
+    path_of,
+    scheme_of,
+    site_and_path_of,
+    site_of,
+)
 from weft.url.resolving import (
     MAX_BASE_B,
     MAX_MEANING,
@@ -39,6 +48,7 @@ __all__ = [
     "host_of",
     "host_of_site",
     "is_public_suffix",
+    "origin_and_path_of",
     "origin_of",
     "parse",
     "parse_rules",

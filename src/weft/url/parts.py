@@ -43,6 +43,14 @@ def site_and_path_of(url: str) -> tuple[str, str]:
     return (authority if "@" not in authority else authority[authority.rindex("@") + 1 :]), url[end:]
 
 
+def origin_and_path_of(url: str) -> tuple[str, str]:
+    """``origin_of`` and ``path_of`` at once, of an http or https URL."""
+    end = url.find("/", 8)
+    if end < 0 or url.find("@", 0, end) >= 0 or "#" in url:
+        return origin_of(url), path_of(url)
+    return url[:end], url[end:]
+
+
 def path_of(url: str) -> str:
     """The path and, where there is one, ``?query``: what a request line asks for."""
     start = path_start(url)
