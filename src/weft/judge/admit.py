@@ -61,8 +61,8 @@ class Admission:
         scope = spec.scope
         self._analyse = analyse  # R4: the user's own word, asked last
         self._scope = make_scope(scope, ())
-        self._accept = Patterns("accept", scope.accept)
-        self._reject = Patterns("reject", scope.reject)
+        self._accept = Patterns("accept", scope.accept) or None
+        self._reject = Patterns("reject", scope.reject) or None
         self._max_url_b = spec.limits.max_url_b
         self._same_scheme = scope.same_scheme
         self._html_only = scope.html_only
@@ -162,11 +162,11 @@ class Admission:
             return Verdict(Reason.OUT_OF_SCOPE, self._scope.describe()[:200])
         if self._same_scheme and (other := self._other_scheme(url, parent)):
             return Verdict(Reason.OTHER_SCHEME, other)
-        if self._reject and (expression := self._reject.found_in(url)) is not None:
+        if self._reject is not None and (expression := self._reject.found_in(url)) is not None:
             return Verdict(Reason.REJECTED, expression)
         if is_seed:
             return ADMITTED
-        if self._accept and self._accept.found_in(url) is None:
+        if self._accept is not None and self._accept.found_in(url) is None:
             return Verdict(Reason.NOT_ACCEPTED, "no --accept expression is found in it")
         if not url.endswith(_PAGE_ENDINGS) or "?" in url:
             extension = extension_of(url, start)
