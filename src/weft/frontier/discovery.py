@@ -285,7 +285,7 @@ class Discovery:
             counts["waiting"] += 1
             self.admitted.append(url_id)
         else:
-            state, why, chain = None, reason.value, 0
+            state, why, chain = None, str(reason), 0  # quicker than its value
             flags = 0 if why in OPEN_REASONS else FINAL
             counts["refused"] += 1
         self.new_pages[url_id] = PageRow(

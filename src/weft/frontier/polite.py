@@ -84,7 +84,7 @@ class Site:
     @property
     def gap_s(self) -> float:
         """From the start of a request to that of the next."""
-        return max(self.delay_s, self.pace_s)
+        return self.delay_s if self.delay_s > self.pace_s else self.pace_s
 
     @property
     def has_work(self) -> bool:
