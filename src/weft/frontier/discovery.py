@@ -168,7 +168,7 @@ class Discovery:
         if _REDIRECT in links.kinds.values():  # its target is no farther than the page: it may be nearer by it
             places = sorted({*places, *(at for at, kind in links.kinds.items() if kind == _REDIRECT)})
         new: list[str] = []
-        if places:
+        if places:  # else all are known, and none is nearer by this page
             way = Way(Parent(hand.url, hand.depth, hand.chain), visit, hand.depth + 1, 0, nofollow, duplicate)
             new = self._take_in(links, places, infos, offered, bound, way, hand.hops, home)
         known = KnownLinks(targets, infos, offered, home.prefix, first_new)
