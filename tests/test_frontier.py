@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from weft.db import Database, open_writer
 from weft.errors import Reason
 from weft.frontier.leases import AddressOf
-from weft.frontier.links import external_links
+from weft.frontier.links import Home
 from weft.frontier.memory import MemoryFrontier
 from weft.frontier.polite import AGAIN, END, Schedule, Site, Waiting
 from weft.frontier.settling import Settled
@@ -248,7 +248,7 @@ def test_an_overgrown_head_keeps_what_is_tried_again() -> None:
     site = Site(1, "a.test", "a.test", 0.0, 1)
     site.cursor = (5, 5)
     for page in range(1, 11):
-        site.push(Waiting(page, 2 + AGAIN if page == 1 else 3, "http://a.test/", 2, 0, 0, int(page == 1)))
+        site.push(Waiting(page, 2 + AGAIN if page == 1 else 3, page, "http://a.test/", 2, 0, 0, int(page == 1)))
     site.trim(4)
     assert site.cursor == (3, 5)
     taken = [entry.page for entry in iter(site.pop, None)]
@@ -271,7 +271,7 @@ def test_what_comes_later_is_taken_last_and_never_left_to_the_disk() -> None:
     """Where the head of a queue is cut, only what a range of the queue on disk finds again may go."""
     site = Site(1, "h.test", "h.test", 0.0, 1)
     for page in range(30):
-        site.push(Waiting(page, 1 + (AGAIN if page % 5 == 0 else 0), f"http://h.test/{page}", 1, 0, 0, 1))
+        site.push(Waiting(page, 1 + (AGAIN if page % 5 == 0 else 0), page, f"http://h.test/{page}", 1, 0, 0, 1))
     site.cursor = END
     site.trim(4)
     assert site.cursor == (1, 4)
@@ -283,7 +283,7 @@ def test_links_to_other_sites_are_told_by_their_site(home: str) -> None:
     """Whatever the scheme and the credentials: R12's external links."""
     same = ["http://a.test/x", "https://a.test/", "http://me:pass@a.test/y", "https://you@a.test/"]
     other = ["http://a.test:8080/", "http://sub.a.test/", "https://b.test/@a.test/", "http://a.test@b.test/"]
-    assert external_links([*same, *other, "mailto:me@a.test", "data:,x"], home) == len(other)
+    assert Home(home).external_links([*same, *other, "mailto:me@a.test", "data:,x"]) == len(other)
 
 
 class SlowOrigin:

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from weft import native
 from weft.fetch.http import answer
 from weft.frontier import links as frontier_links
+from weft.frontier.seen import ADMITTED, FINAL, HOPPED, UNKNOWN, pack, reach
 from weft.observe import csv_lines
 from weft.parse.html import parse_page
 from weft.records import Link, LinkKind, Links
@@ -86,7 +87,7 @@ def test_links_are_packed_as_msgspec_would(found: list[tuple[int, LinkKind, str,
     quick, plain = (
         parse_page(markup.encode("utf-8", "replace"), "http://h.test/", "text/html; charset=utf-8") for _ in "ab"
     )
-    infos, offered = [row[0] for row in found], [len(row[2]) % 2 for row in found]
+    infos, offered = [row[0] for row in found], bytearray(len(row[2]) % 2 for row in found)
     for links in (quick.links, plain.links):
         links.kinds.update({at: kind.value for at, (_, kind, _, _) in enumerate(found) if kind is not LinkKind.A})
     plain.links.unpack()
@@ -122,9 +123,42 @@ def test_links_elsewhere_are_counted_alike(prefix: str, monkeypatch: pytest.Monk
     ]  # fmt: skip
     for some in (targets, targets[:6], targets[:3]):
         with monkeypatch.context() as patched:
-            found = frontier_links.external_links(some, prefix)
+            found = frontier_links.Home(prefix).external_links(some)
             patched.setattr(frontier_links, "count_external", None)
-            assert frontier_links.external_links(some, prefix) == found
+            assert frontier_links.Home(prefix).external_links(some) == found
+
+
+@given(st.integers(0, 9), st.dictionaries(st.integers(0, 8), st.sampled_from(list(LinkKind))))
+def test_kinds_are_offered_alike(count: int, kinds: dict[int, LinkKind]) -> None:
+    links = Links(["http://h.test/"] * count, kinds={at: kind.value for at, kind in kinds.items() if at < count})
+    for by_kind in (bytes(17), bytes(range(17)), b"\1" * 99):
+        found = frontier_links.offered_by(by_kind, links)
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            monkeypatch.setattr(frontier_links, "offer_kinds", None)
+            assert frontier_links.offered_by(by_kind, links) == found
+
+
+texts = st.sampled_from(["http://h.test/a", "http://h.test/b?c=d", "http://h.test", "mailto:é@h.test", "", "é", "\0"])
+facts = st.builds(
+    pack, st.integers(1, 99), st.integers(0, 9), st.sampled_from([0, ADMITTED, FINAL, HOPPED, ADMITTED | HOPPED])
+)
+
+
+@given(st.dictionaries(texts, facts), st.lists(st.tuples(texts, st.integers(0, 1))), st.integers(0, 9))
+def test_links_are_known_alike(known: dict[str, int], found: list[tuple[str, int]], depth: int) -> None:
+    """What is known of them, which of them to look at, and which were known before."""
+    targets, offered = [text for text, _ in found], bytearray(flag for _, flag in found)
+    infos, places = frontier_links.recalled(known, targets, offered, reach(depth))
+    assert infos == [known.get(text, UNKNOWN) for text in targets]
+    for prefix in ("http://h.test/", "é", ""):
+        links = frontier_links.KnownLinks(targets, infos, offered, prefix, 50)
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            monkeypatch.setattr(frontier_links, "recall", None)
+            monkeypatch.setattr(frontier_links, "known_links", None)
+            assert frontier_links.recalled(known, targets, offered, reach(depth)) == (infos, places)
+            again = frontier_links.KnownLinks(targets, infos, offered, prefix, 50)
+            in_python = list(again)
+        assert list(links) == in_python
 
 
 @given(lines)
@@ -283,15 +317,26 @@ def test_weft_does_without_them() -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: native.pack_links and native.pack_links([1], 1, 1, {}, [], b"", b""),
-        lambda: native.pack_links and native.pack_links([1], 1, 1, {}, [1], b"", b"\1\0\0\0"),
-        lambda: native.pack_links and native.pack_links([1, 1], 1, 1, {}, [1, 1], b"12", b"\2\0\0\0\1\0\0\0"),
-        lambda: native.pack_links and native.pack_links(["x"], 1, 1, {}, [1], b"", bytes(4)),
-        lambda: native.pack_links and native.pack_links([1], 1, 1, {"x": 1}, [1], b"", bytes(4)),
+        lambda: native.pack_links and native.pack_links([1], 1, 1, {}, b"", b"", b""),
+        lambda: native.pack_links and native.pack_links([1], 1, 1, {}, b"\1", b"", b"\1\0\0\0"),
+        lambda: native.pack_links and native.pack_links([1, 1], 1, 1, {}, b"\1\1", b"12", b"\2\0\0\0\1\0\0\0"),
+        lambda: native.pack_links and native.pack_links(["x"], 1, 1, {}, b"\1", b"", bytes(4)),
+        lambda: native.pack_links and native.pack_links([1], 1, 1, {"x": 1}, b"\1", b"", bytes(4)),
+        lambda: native.pack_links and native.pack_links([1], 1, 1, {}, [1], b"", bytes(4)),
+        lambda: native.offer_kinds and native.offer_kinds(1, 1, {}, b"\1"),
+        lambda: native.offer_kinds and native.offer_kinds(1, 1, {0: "x"}, b"\1\1"),  # type: ignore[dict-item]
+        lambda: native.recall and native.recall({}, ["x"], b"", 1, 1),
+        lambda: native.recall and native.recall({}, [{}], b"\1", 1, 1),
+        lambda: native.recall and native.recall({"x": "y"}, ["x"], b"\1", 1, 1),
+        lambda: native.recall and native.recall({}, ("x",), b"\1", 1, 1),
+        lambda: native.known_links and native.known_links(["x"], [], b"\1", 1, 1, 1, ""),
+        lambda: native.known_links and native.known_links(["x"], [1], b"", 1, 1, 1, ""),
+        lambda: native.known_links and native.known_links(["x"], ["y"], b"\1", 1, 1, 1, ""),
+        lambda: native.known_links and native.known_links([1], [1], b"\1", 1, 0, 1, ""),
         lambda: native.count_external and native.count_external([1], "", ""),  # type: ignore[list-item]
         lambda: native.cdxj_line and native.cdxj_line(("http://h.test/",)),
     ],
 )
 def test_wrong_arguments_are_errors(call: Callable[[], object]) -> None:
-    with pytest.raises((TypeError, ValueError)):
+    with pytest.raises((TypeError, ValueError, IndexError)):
         call()

@@ -24,6 +24,7 @@ from weft.url import (
     encode_query,
     host_of,
     is_public_suffix,
+    origin_and_path_of,
     origin_of,
     parse,
     parse_rules,
@@ -372,6 +373,7 @@ def test_an_encoded_query_is_printable_ascii(text: str, encoding: str) -> None:
 )
 def test_parts(url: str, scheme: str, site: str, origin: str, host: str, path: str) -> None:
     """DESIGN section 2: origin is scheme, host and port; site is host and port."""
+    assert origin_and_path_of(url) == (origin, path)
     assert (scheme_of(url), site_of(url), origin_of(url), host_of(url), path_of(url)) == (
         scheme,
         site,

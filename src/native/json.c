@@ -14,14 +14,6 @@ int make_room(Json *json, Py_ssize_t size) {
     return 0;
 }
 
-void put_number(Json *json, unsigned long long number, char behind) {
-    char digits[24], *at = digits + sizeof digits;
-    *--at = behind;
-    do *--at = (char)('0' + number % 10);
-    while (number /= 10);
-    put(json, at, digits + sizeof digits - at);
-}
-
 int put_text(Json *json, const char *bytes, Py_ssize_t size) {
     static const char hex[] = "0123456789abcdef";
     if (make_room(json, 6 * size + 8) < 0) return -1;

@@ -1,4 +1,4 @@
-/* The links of a page as they are stored, and how many of them lead elsewhere. */
+/* What is known of the links of a page, how they are stored, and how many of them lead elsewhere. */
 
 #define PY_SSIZE_T_CLEAN
 #include "json.h"
@@ -17,24 +17,88 @@ static int fill_kinds(unsigned char *column, Py_ssize_t count, unsigned char kin
     return PyErr_Occurred() ? -1 : 0;
 }
 
-/* The number at a place of a list, or -1 with an exception. */
-static long long number_at(PyObject *list, Py_ssize_t at) { return PyLong_AsLongLong(PyList_GET_ITEM(list, at)); }
+/* What is known of a URL as a number, or -1 with an exception. None has more than 64 bits, which would be cut off: of all
+   ways to a C number this is by far the quickest one. */
+static long long info_of(PyObject *info) { return (long long)PyLong_AsUnsignedLongLongMask(info); }
+
+PyObject *offer_kinds(PyObject *Py_UNUSED(module), PyObject *args) {
+    PyObject *kinds;
+    Py_ssize_t count, size;
+    unsigned char plain_kind;
+    const char *by_kind;
+    if (!PyArg_ParseTuple(args, "nbO!y#", &count, &plain_kind, &PyDict_Type, &kinds, &by_kind, &size)) return NULL;
+    PyObject *offered = PyByteArray_FromStringAndSize(NULL, count);
+    if (!offered) return NULL;
+    unsigned char *column = (unsigned char *)PyByteArray_AS_STRING(offered);
+    if (fill_kinds(column, count, plain_kind, kinds) < 0) goto failed;
+    for (Py_ssize_t at = 0; at < count; at++) {
+        if (column[at] >= size) {
+            PyErr_SetString(PyExc_IndexError, "a kind that is not known");
+            goto failed;
+        }
+        column[at] = (unsigned char)by_kind[column[at]];
+    }
+    return offered;
+failed:
+    Py_DECREF(offered);
+    return NULL;
+}
+
+static int differ(Py_ssize_t one, Py_ssize_t other) {
+    if (one != other) PyErr_SetString(PyExc_ValueError, "columns of different lengths");
+    return one != other;
+}
+
+/* Appends a number to a list; -1 with an exception where that fails. */
+static int append_number(PyObject *list, Py_ssize_t number) {
+    PyObject *made = PyLong_FromSsize_t(number);
+    int failed = made ? PyList_Append(list, made) : -1;
+    Py_XDECREF(made);
+    return failed;
+}
+
+PyObject *recall(PyObject *Py_UNUSED(module), PyObject *args) {
+    PyObject *known, *targets, *unknown, *infos, *places, *found = NULL;
+    long long bound;
+    Py_buffer offered;
+    if (!PyArg_ParseTuple(args, "O!O!y*OL", &PyDict_Type, &known, &PyList_Type, &targets, &offered, &unknown, &bound)) return NULL;
+    Py_ssize_t count = PyList_GET_SIZE(targets);
+    infos = PyList_New(count);
+    places = PyList_New(0);
+    if (!infos || !places || differ(offered.len, count)) goto end;
+    for (Py_ssize_t at = 0; at < count; at++) {
+        PyObject *info = PyDict_GetItemWithError(known, PyList_GET_ITEM(targets, at));
+        if (!info && PyErr_Occurred()) goto end;
+        int matters = !info;
+        if (info && ((const char *)offered.buf)[at]) {
+            long long number = info_of(info);
+            if (number == -1 && PyErr_Occurred()) goto end;
+            matters = number > bound;
+        }
+        PyList_SET_ITEM(infos, at, Py_NewRef(info ? info : unknown));
+        if (matters && append_number(places, at) < 0) goto end;
+    }
+    found = PyTuple_Pack(2, infos, places);
+end:
+    PyBuffer_Release(&offered);
+    Py_XDECREF(infos);
+    Py_XDECREF(places);
+    return found;
+}
 
 PyObject *pack_links(PyObject *Py_UNUSED(module), PyObject *args) {
-    PyObject *infos, *kinds, *offered, *packed = NULL;
+    PyObject *infos, *kinds, *packed = NULL;
     long long mask;
     unsigned char plain_kind, *column = NULL;
+    Py_buffer offered;
     const char *tails, *ends;
     Py_ssize_t tails_size, ends_size;
-    if (!PyArg_ParseTuple(args, "O!LbO!O!y#y#", &PyList_Type, &infos, &mask, &plain_kind, &PyDict_Type, &kinds, &PyList_Type,
-                          &offered, &tails, &tails_size, &ends, &ends_size))
+    if (!PyArg_ParseTuple(args, "O!LbO!y*y#y#", &PyList_Type, &infos, &mask, &plain_kind, &PyDict_Type, &kinds, &offered, &tails,
+                          &tails_size, &ends, &ends_size))
         return NULL;
     Py_ssize_t count = PyList_GET_SIZE(infos);
-    if (PyList_GET_SIZE(offered) != count || ends_size != count * (Py_ssize_t)sizeof(uint32_t)) {
-        PyErr_SetString(PyExc_ValueError, "columns of different lengths");
-        return NULL;
-    }
     Json json = {NULL, 0, 0};
+    if (differ(offered.len, count) || differ(ends_size, count * (Py_ssize_t)sizeof(uint32_t))) goto end;
     column = PyMem_Malloc((size_t)count + 1);
     if (!column) PyErr_NoMemory();
     if (!column || fill_kinds(column, count, plain_kind, kinds) < 0 || make_room(&json, tails_size + 80 * count + 8) < 0)
@@ -42,8 +106,8 @@ PyObject *pack_links(PyObject *Py_UNUSED(module), PyObject *args) {
     put(&json, "[", 1);
     uint32_t start = 0, stop;
     for (Py_ssize_t at = 0; at < count; at++, start = stop) {
-        long long info = number_at(infos, at), is_offered = number_at(offered, at);
-        if ((info == -1 || is_offered == -1) && PyErr_Occurred()) goto end;
+        long long info = info_of(PyList_GET_ITEM(infos, at));
+        if (info == -1 && PyErr_Occurred()) goto end;
         memcpy(&stop, ends + at * (Py_ssize_t)sizeof stop, sizeof stop);
         if (stop < start || stop > tails_size) {
             PyErr_SetString(PyExc_ValueError, "tails that end before they begin");
@@ -52,7 +116,7 @@ PyObject *pack_links(PyObject *Py_UNUSED(module), PyObject *args) {
         put(&json, "[", 1);
         put_number(&json, (unsigned long long)(info & mask), ',');
         put_number(&json, column[at], ',');
-        put_number(&json, (unsigned long long)is_offered, ',');
+        put_number(&json, ((const unsigned char *)offered.buf)[at], ',');
         put(&json, tails + start, stop - start);
         put(&json, "],", 2);
     }
@@ -60,6 +124,7 @@ PyObject *pack_links(PyObject *Py_UNUSED(module), PyObject *args) {
     put(&json, "]", 1);
     packed = PyUnicode_DecodeUTF8(json.bytes, json.size, NULL);
 end:
+    PyBuffer_Release(&offered);
     PyMem_Free(column);
     PyMem_Free(json.bytes);
     return packed;
@@ -67,6 +132,36 @@ end:
 
 static int begins(const char *text, Py_ssize_t size, const char *start, Py_ssize_t start_size) {
     return size >= start_size && memcmp(text, start, (size_t)start_size) == 0;
+}
+
+PyObject *known_links(PyObject *Py_UNUSED(module), PyObject *args) {
+    PyObject *targets, *infos, *found;
+    long long admitted, mask, first_new;
+    Py_buffer offered;
+    const char *prefix;
+    Py_ssize_t prefix_size;
+    if (!PyArg_ParseTuple(args, "O!O!y*LLLs#", &PyList_Type, &targets, &PyList_Type, &infos, &offered, &admitted, &mask,
+                          &first_new, &prefix, &prefix_size))
+        return NULL;
+    Py_ssize_t count = PyList_GET_SIZE(targets);
+    found = PyList_New(0);
+    if (!found || differ(PyList_GET_SIZE(infos), count) || differ(offered.len, count)) goto failed;
+    for (Py_ssize_t at = 0; at < count; at++) {
+        if (!((const char *)offered.buf)[at]) continue;
+        long long info = info_of(PyList_GET_ITEM(infos, at));
+        if (info == -1 && PyErr_Occurred()) goto failed;
+        if (!(info & admitted) || (info & mask) >= first_new) continue;
+        Py_ssize_t size;
+        const char *text = PyUnicode_AsUTF8AndSize(PyList_GET_ITEM(targets, at), &size);
+        if (!text) goto failed;
+        if (begins(text, size, prefix, prefix_size) && PyList_Append(found, PyList_GET_ITEM(targets, at)) < 0) goto failed;
+    }
+    PyBuffer_Release(&offered);
+    return found;
+failed:
+    PyBuffer_Release(&offered);
+    Py_XDECREF(found);
+    return NULL;
 }
 
 PyObject *count_external(PyObject *Py_UNUSED(module), PyObject *args) {

@@ -16,6 +16,14 @@ PyDoc_STRVAR(digest_doc,
 PyDoc_STRVAR(digests_doc,
     "digests(head, body) -> tuple[str, str]\n\nThe SHA-1 of the body, and of both together, as WARC spells them.");
 
+PyDoc_STRVAR(offer_doc,
+    "offer_kinds(count, kind, kinds, by_kind) -> bytearray\n\n"
+    "What is said of the kind of each link, which is that of all unless it has one of its own.");
+
+PyDoc_STRVAR(recall_doc,
+    "recall(known, targets, offered, unknown, bound) -> tuple[list[int], list[int]]\n\n"
+    "What is known of each target, and the places of those that are unknown, or offered and above the bound.");
+
 PyDoc_STRVAR(pack_doc,
     "pack_links(infos, mask, kind, kinds, offered, tails, ends) -> str\n\n"
     "The rows of a page's links as JSON; the id of a target is what the mask leaves of its info, and its kind that of\n"
@@ -32,6 +40,10 @@ PyDoc_STRVAR(sound_doc,
 PyDoc_STRVAR(resolve_doc,
     "resolve(base, reference) -> str | None\n\n"
     "The URL that a plain path, with or without a query, leads to from a serialised URL; None for what is not plain.");
+
+PyDoc_STRVAR(known_doc,
+    "known_links(targets, infos, offered, admitted, mask, first_new, prefix) -> list[str]\n\n"
+    "The targets with this prefix that are offered, admitted by their info, and have an id below the first new one.");
 
 PyDoc_STRVAR(external_doc,
     "count_external(targets, own, other) -> int | None\n\n"
@@ -50,7 +62,10 @@ static PyMethodDef methods[] = {
     {"parse_head", parse_head, METH_O, head_doc},
     {"is_sound_answer", is_sound_answer, METH_VARARGS, sound_doc},
     {"resolve", resolve_plainly, METH_VARARGS, resolve_doc},
+    {"offer_kinds", offer_kinds, METH_VARARGS, offer_doc},
+    {"recall", recall, METH_VARARGS, recall_doc},
     {"pack_links", pack_links, METH_VARARGS, pack_doc},
+    {"known_links", known_links, METH_VARARGS, known_doc},
     {"count_external", count_external, METH_VARARGS, external_doc},
     {"keep_freed_memory", keep_freed_memory, METH_NOARGS, memory_doc},
     {"cdxj_line", cdxj_line, METH_O, cdxj_doc},

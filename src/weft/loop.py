@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -193,8 +194,10 @@ class Crawl:
             case None:  # it was dropped from the cache since the lease was given
                 self.parts.crew.fail(lease, Failure(Cause.DNS_FAILED, "the address was lost before it was used"))
             case _:
-                self.parts.crew.start(lease, addresses, self.parts.frontier.site(lease.site).gap_s)
-                self.parts.frontier.started(lease)
+                gap_s = self.parts.frontier.site(lease.site).gap_s
+                self.parts.crew.start(lease, addresses, gap_s)
+                if gap_s:  # else nothing counts from here
+                    self.parts.frontier.started(lease)
 
     def _resolve(self, site: Site) -> None:
         def resolved(_host: str, _outcome: tuple[str, ...] | Failure) -> None:
@@ -403,9 +406,9 @@ class Crawl:
             for done in batch:
                 done.visit.url = done.visit.url or frontier.discovery.name(done.lease.url)
             store.totals["pages"] += self._batch_stored
-            store.totals["links"] += sum(len(done.links.targets) for done in batch if done.lease.purpose is PAGE)
+            store.totals["links"] += sum([len(done.links.targets) for done in batch if done.lease.purpose is PAGE])
             store.totals["links"] += sum(len(found) for _, found in entries)
-            store.totals["bytes"] += sum(done.visit.size_wire or 0 for done in batch)
+            store.totals["bytes"] += sum([done.visit.size_wire or 0 for done in batch])
             for bug in self._bugs:
                 store.bug(*bug)
             sketches = [(done.visit.id, done.sketch) for done in batch if done.sketch]
@@ -435,7 +438,7 @@ class Crawl:
     def _offer(self, batch: list[Concluded]) -> list[tuple[int, str]]:
         """The links of each page as they are stored; what belongs to the crawl is admitted."""
         frontier = self.parts.frontier
-        frontier.discovery.prefetch(target for done in batch for target in done.links.targets)
+        frontier.discovery.prefetch(chain.from_iterable([done.links.targets for done in batch]))
         packs = []
         skips = self.parts.skips
         if skips is not None:
@@ -446,13 +449,13 @@ class Crawl:
             if done.lease.purpose is not PAGE:
                 continue
             hand = frontier.hands[done.lease.page]
-            done.visit.url = frontier.discovery.name(done.lease.url)
+            done.visit.url = hand.url_id
             skipped = skips is not None and skips.is_duplicate(done.visit, done.sketch)
             packed, found = frontier.discovery.offer(hand, done.visit.id, done.links, done.visit.nofollow, skipped)
             done.visit.external_links = found.external
             if packed:
                 packs.append((done.visit.id, packed))
-            if done.stored_2xx or done.links:  # a redirect to a new place is a page that brings one
+            if done.stored_2xx or done.links.targets:  # a redirect to a new place is a page that brings one
                 self.parts.judge.linked(done.lease.url, done.lease.site, hand.depth, found.new, found.known)
         return packs
 
@@ -474,16 +477,9 @@ class Crawl:
 def _settled(done: Concluded, keeps_cookies: bool) -> Settled:
     redirects = keeps_cookies and done.visit.redirect_to is not None
     return Settled(
-        lease=done.lease,
-        state=done.state,
-        visit=done.visit.id,
-        cause=Cause(done.visit.cause) if done.visit.cause else None,
-        stored_2xx=done.stored_2xx,
-        retry_s=done.retry_s,
-        again_at=done.again_at,
-        redirect_to=done.links.targets[0] if redirects else None,
-        sets_cookie=bool(done.cookies),
-    )
+        done.lease, done.state, done.visit.id, Cause(done.visit.cause) if done.visit.cause else None, done.stored_2xx,
+        done.retry_s, done.again_at, done.links.targets[0] if redirects else None, bool(done.cookies),
+    )  # fmt: skip
 
 
 def _never() -> bool:

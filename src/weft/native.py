@@ -38,9 +38,12 @@ parse_head = getattr(_native, "parse_head", None)
 is_sound_answer: Callable[[bytes, int], bool] | None = getattr(_native, "is_sound_answer", None)
 """Whether a head is kept as it is (``weft.store.warc_heads``)."""
 
+offer_kinds: Callable[[int, int, dict[int, int], bytes], bytearray] | None = getattr(_native, "offer_kinds", None)
+recall: Callable[..., tuple[list[int], list[int]]] | None = getattr(_native, "recall", None)
 pack_links: Callable[..., str] | None = getattr(_native, "pack_links", None)
+known_links: Callable[..., list[str]] | None = getattr(_native, "known_links", None)
 count_external: Callable[[list[str], str, str], int | None] | None = getattr(_native, "count_external", None)
-"""The links of a page as they are stored, and how many lead elsewhere (``weft.frontier.links``)."""
+"""What is known of the links of a page, how they are stored, and how many lead elsewhere (``weft.frontier.links``)."""
 
 csv_lines: Callable[[list[tuple[object, ...]]], str | None] | None = getattr(_native, "csv_lines", None)
 """Rows of the logs as CSV (``weft.observe``)."""

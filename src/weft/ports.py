@@ -25,7 +25,7 @@ class Clock:
     def __init__(
         self, not_before_ms: int = 0, now: Callable[[], float] = time.time, mono: Callable[[], float] = time.monotonic
     ) -> None:
-        self._mono = mono
+        self.seconds = mono  # monotonic seconds, for delays and deadlines: as it is, for it is asked all along
         self._start = mono()
         self._epoch_ms = max(int(now() * 1000), not_before_ms)
 
@@ -40,12 +40,8 @@ class Clock:
     def started(self) -> tuple[float, int]:
         return self._start, self._epoch_ms
 
-    def seconds(self) -> float:
-        """Monotonic seconds, for delays and deadlines."""
-        return self._mono()
-
     def epoch_ms(self) -> int:
-        return self._epoch_ms + int((self._mono() - self._start) * 1000)
+        return self._epoch_ms + int((self.seconds() - self._start) * 1000)
 
 
 class Parent(msgspec.Struct, frozen=True, gc=False):

@@ -22,6 +22,7 @@ class Budgets:
         self._counts = counts
         self._page_limit = limits.max_pages_per_site
         self._time_limit_s = limits.max_time_per_site_s
+        self.has_any = self._page_limit is not None or self._time_limit_s is not None
         self.answered: Counter[int] = Counter()  # by site: answered 2xx since the last tick
         self.cut_sites: dict[int, str] = {}
         self._cut_wholly: list[int] = []

@@ -9,12 +9,11 @@ from __future__ import annotations
 import sqlite3
 from collections import deque
 from collections.abc import Iterable, Sequence
-from itertools import repeat
 
 import msgspec
 
 from weft.errors import Reason
-from weft.frontier.links import KnownLinks, PackedLink, external_links, packed, packed_links
+from weft.frontier.links import Home, KnownLinks, PackedLink, offered_by, packed, packed_links, recalled
 from weft.frontier.pages import OPEN_REASONS, Found, Hand, PageRow, Way, flags_of
 from weft.frontier.polite import Schedule, Waiting
 from weft.frontier.seen import (
@@ -36,6 +35,7 @@ from weft.url import Normalizer, site_of
 
 _A = LinkKind.A.value
 _REDIRECT = LinkKind.REDIRECT.value
+_HOMES = 2_000  # sites whose pages were read last
 
 
 class Discovery:
@@ -54,14 +54,13 @@ class Discovery:
         self._counts = counts
         self._dfs = spec.politeness.order == "dfs"
         followed = {kind.value for kind in LinkKind if kind.label in spec.scope.followed}
-        self._by_kind = tuple(int(number in followed) for number in range(max(LinkKind) + 1))
-        self._by_redirects = tuple(
-            int(number in followed and number == _REDIRECT) for number in range(max(LinkKind) + 1)
-        )
+        self._by_kind = bytes(number in followed for number in range(max(LinkKind) + 1))
+        self._by_redirects = bytes(number in followed and number == _REDIRECT for number in range(max(LinkKind) + 1))
         self._heeds_nofollow = not spec.scope.follow_nofollow
         self._longest_b = spec.limits.max_url_b
         self.seen = Seen(connection, hash_seed, cache_entries, run_entries)
         self.site_names = SiteNames(connection, counts)
+        self._homes: dict[str, Home] = {}  # by the prefix of their URLs
         self.hands: dict[int, Hand] = {}  # the pages taken and not settled
         self.admitted: list[int] = []
         self.moved: list[int] = []
@@ -74,8 +73,10 @@ class Discovery:
 
     def name(self, url: str) -> int:
         """The id of a URL's text that need not be a page of the crawl (robots.txt, sitemaps)."""
-        self.prefetch([url])
-        info = self.seen.recent.find(url)
+        info = self.seen.recent.young.get(url)
+        if info is None:
+            self.prefetch([url])
+            info = self.seen.recent.find(url)
         return url_id_of(info) if info is not None else self.spelling(url, 0)
 
     def spelling(self, url: str, page: int) -> int:
@@ -143,7 +144,7 @@ class Discovery:
         link, way = Link(url, _REDIRECT), Way(None, None, 0, 0)
         info = self.seen.recent.find(url)
         if info is None:
-            info = self._meet(link, way)
+            info = self._meet(url, _REDIRECT, "", way)
         else:
             self._reconsider(link, url_id_of(info), way)
         self._db.execute(
@@ -160,25 +161,33 @@ class Discovery:
         if self._normalizer.ip_hosts:  # R14: a link to the address of a known host is one to the host
             links = msgspec.structs.replace(links, targets=list(map(self._normalizer.named, links.targets)))
             self.prefetch(links.targets)
-        targets = links.targets
-        prefix = hand.url[: hand.url.index("/", 8) + 1]
+        targets, home = links.targets, self._home_of(hand.url)
         first_new, bound = self._next_url, reach(hand.depth + 1)
         offered = self._offered(links, nofollow, duplicate)
-        infos = list(map(self.seen.recent.young.get, targets, repeat(UNKNOWN)))
+        infos, places = recalled(self.seen.recent.young, targets, offered, bound)
+        if _REDIRECT in links.kinds.values():  # its target is no farther than the page: it may be nearer by it
+            places = sorted({*places, *(at for at, kind in links.kinds.items() if kind == _REDIRECT)})
         new: list[str] = []
-        # where all are known, and none is nearer by this page, there is nothing to take in
-        if max(infos) > bound or _REDIRECT in links.kinds.values():
-            new = self._take_in(hand, visit, links, nofollow, duplicate, infos, offered, prefix)
-        known = KnownLinks(targets, infos, offered, prefix, first_new)
-        return packed_links(links, infos, offered), Found(external_links(targets, prefix), new, known)
+        if places:  # else all are known, and none is nearer by this page
+            way = Way(Parent(hand.url, hand.depth, hand.chain), visit, hand.depth + 1, 0, nofollow, duplicate)
+            new = self._take_in(links, places, infos, offered, bound, way, hand.hops, home)
+        known = KnownLinks(targets, infos, offered, home.prefix, first_new)
+        return packed_links(links, infos, offered), Found(home.external_links(targets), new, known)
 
-    def _offered(self, links: Links, nofollow: bool, duplicate: bool) -> list[int]:
+    def _home_of(self, url: str) -> Home:
+        prefix = url[: url.index("/", 8) + 1]
+        home = self._homes.get(prefix)
+        if home is None:
+            if len(self._homes) >= _HOMES:
+                self._homes.clear()
+            home = self._homes[prefix] = Home(prefix)
+        return home
+
+    def _offered(self, links: Links, nofollow: bool, duplicate: bool) -> bytearray:
         """For each link 1 where it may bring its target in: by its kind, by nofollow, and by what its page is."""
         heed = self._heeds_nofollow
         by_kind = self._by_redirects if (nofollow and heed) or duplicate else self._by_kind
-        offered = [by_kind[_A]] * len(links.targets)
-        for at, kind in links.kinds.items():
-            offered[at] = by_kind[kind]
+        offered = offered_by(by_kind, links)
         if heed:
             for at, rel in links.rels.items():
                 if "nofollow" in rel and "nofollow" in rel.split():
@@ -186,34 +195,27 @@ class Discovery:
         return offered
 
     def _take_in(
-        self, hand: Hand, visit: int, links: Links, nofollow: bool, duplicate: bool, infos: list[int],
-        offered: Sequence[int], prefix: str,
+        self, links: Links, places: list[int], infos: list[int], offered: bytearray, bound: int, onward: Way, hops: int,
+        home: Home,
     ) -> list[str]:  # fmt: skip
         """Meets what is new, and looks again at what is known and may be nearer now; what was new.
 
         What is known of each is put into ``infos``.
         """
-        parent = Parent(hand.url, hand.depth, hand.chain)
-        onward = Way(parent, visit, hand.depth + 1, 0, nofollow, duplicate)
-        redirected = Way(parent, visit, hand.depth, hand.hops + 1, nofollow, duplicate)
-        find, bound = self.seen.recent.find, reach(hand.depth + 1)
-        redirects = {at for at, kind in links.kinds.items() if kind == _REDIRECT}
+        find, kind_of, rel_of, prefix = self.seen.recent.find, links.kinds.get, links.rels.get, home.prefix
+        redirected = onward._replace(depth=onward.depth - 1, hops=hops + 1)
         new: list[str] = []
-        news = [at for at, info in enumerate(infos) if info > bound]
-        for at in sorted(redirects.union(news)) if redirects else news:
-            info = infos[at]
-            if info != UNKNOWN and not offered[at]:
-                continue
-            target = links.targets[at]
-            way = redirected if at in redirects else onward
+        for at in places:
+            target, info, kind = links.targets[at], infos[at], kind_of(at, _A)
+            way = onward if kind != _REDIRECT else redirected
             found = find(target) if info == UNKNOWN else info
             if found is None:
-                info = self._meet(links.bare(at), way)
+                info = self._meet(target, kind, rel_of(at, ""), way, home)
                 if info & ADMITTED and target.startswith(prefix):
                     new.append(target)
             else:
                 info = found
-                if offered[at] and not info & FINAL and (info > bound or at in redirects):
+                if offered[at] and not info & FINAL and (info > bound or way is redirected):
                     self._reconsider(links.bare(at), url_id_of(info), way)
             infos[at] = info
         return new
@@ -223,21 +225,18 @@ class Discovery:
         rows: list[PackedLink] = []
         way = Way(None, visit, 1, 0)
         for url, changed in entries:
-            link = Link(url, LinkKind.SITEMAP.value)
             info = self.seen.recent.find(url)
             if info is None:
-                info = self._meet(link, way)
+                info = self._meet(url, LinkKind.SITEMAP.value, "", way)
             elif info > reach(1):
-                self._reconsider(link, url_id_of(info), way)
+                self._reconsider(Link(url, LinkKind.SITEMAP.value), url_id_of(info), way)
             rows.append((url_id_of(info), LinkKind.SITEMAP.value, 1, changed))
         return packed(rows) if rows else ""
 
-    def _meet(self, link: Link, way: Way) -> int:
+    def _meet(self, text: str, kind: int, rel: str, way: Way, home: Home | None = None) -> int:
         """Gives a text that is new its id, and a page if its key is new; returns what is known of it now."""
-        text = link.target
         if len(text) > self._longest_b:  # cut to one past the bound: a name of its own, refused as too long
             text = text[: self._longest_b + 1]
-            link = link._replace(target=text)
             info = self.seen.recent.find(text)
             if info is not None:
                 return info
@@ -249,11 +248,11 @@ class Discovery:
         known = seen.id_of_key(key, text) if seen.has_keys or key is not text else None
         page = self._page_of(known) if known is not None else 0
         if page:
-            return self._meet_spelling(link, way, page)
+            return self._meet_spelling(Link(text, kind, "", rel), way, page)
         url_id = self._next_url
         self._next_url = url_id + 1
         self._new_urls[url_id] = (url_id, text, None)
-        info = self._new_page(url_id, key, link, way)
+        info = self._new_page(url_id, key, text, kind, rel, way, home)
         seen.add(text, url_id, info)
         if key is not text and key != text:
             seen.add_key(key, url_id)
@@ -269,34 +268,40 @@ class Discovery:
             info = self._info(url_id, self.row(page))
         return info
 
-    def _new_page(self, url_id: int, key: str, link: Link, way: Way) -> int:
+    def _new_page(
+        self, url_id: int, key: str, text: str, kind: int, rel: str, way: Way, home: Home | None = None
+    ) -> int:  # fmt: skip
         """Makes the page of a key that is new, by the judge's word; what is known of it now."""
-        text, judge, counts = link.target, self._judge, self._counts
-        parent, visit, depth, hops = way[:4]
-        site_id = self.site_names.id_of(site_of(text))
-        reason = self._link_reason(link, way) or judge.judge_url(text, site_id, parent).reason
-        self.new_pages[url_id] = PageRow(
-            url_id, site_id, None if reason else "W", reason.value if reason else None, depth, hops,
-            0 if reason else judge.chain_of(text, parent), -(visit or 0) if self._dfs else depth, visit,
-            None if key == text else key,
-        )  # fmt: skip
+        judge, counts = self._judge, self._counts
+        parent, visit, depth, hops, _, _ = way
+        if home is not None and text.startswith(home.prefix):
+            site_id = home.site = home.site or self.site_names.id_of(site_of(text))
+        else:
+            site_id = self.site_names.id_of(site_of(text))
+        reason = self._link_reason(text, kind, rel, way) or judge.judge_url(text, site_id, parent).reason
         counts["known"] += 1
         if reason is None:
+            state, why, chain, flags = "W", None, judge.chain_of(text, parent), ADMITTED
             counts["waiting"] += 1
             self.admitted.append(url_id)
-            flags = ADMITTED
         else:
+            state, why, chain = None, str(reason), 0  # quicker than its value
+            flags = 0 if why in OPEN_REASONS else FINAL
             counts["refused"] += 1
-            flags = 0 if reason.value in OPEN_REASONS else FINAL
+        self.new_pages[url_id] = PageRow(
+            url_id, site_id, state, why, depth, hops, chain, -(visit or 0) if self._dfs else depth, visit,
+            None if key == text else key,
+        )  # fmt: skip
         return pack(url_id, depth, flags | HOPPED if hops else flags)
 
-    def _link_reason(self, link: Link, way: Way) -> Reason | None:
+    def _link_reason(self, target: str, kind: int, rel: str, way: Way) -> Reason | None:
         """Why this link cannot bring its target in; seeds are no links."""
-        if way.visit is None:
+        _, visit, depth, hops, nofollow, duplicate = way
+        if visit is None:
             return None
-        if way.duplicate and link.kind != _REDIRECT:
+        if duplicate and kind != _REDIRECT:
             return Reason.ON_DUPLICATE
-        return self._judge.judge_link(link.kind, link.rel, way.nofollow, way.depth, way.hops, link.target).reason
+        return self._judge.judge_link(kind, rel, nofollow, depth, hops, target).reason
 
     def _priority(self, way: Way) -> int:
         """Breadth first: by depth. Depth first: the links of the page read last come first."""
@@ -309,9 +314,11 @@ class Discovery:
         if flags_of(row.state, row.reason, row.hops) & FINAL:
             pass
         elif row.state is None:
-            if self._link_reason(link, way) is None:
+            if self._link_reason(link.target, link.kind, link.rel, way) is None:
                 self._admit_late(row, link.target, way)
-        elif (way.depth < row.depth or way.hops < row.hops) and self._link_reason(link, way) is None:
+        elif (way.depth < row.depth or way.hops < row.hops) and (
+            self._link_reason(link.target, link.kind, link.rel, way) is None
+        ):
             self._lower(row, way, min(way.depth, row.depth), min(way.hops, row.hops))
         self.seen.recent.put(link.target, self._info(url_id, self.row(page)))
 
@@ -338,7 +345,7 @@ class Discovery:
         if url_id in self._new_urls:
             self._new_urls[url_id] = (url_id, link.target, None)
         self._db.execute("UPDATE url SET page = NULL WHERE id = ?", (url_id,))
-        self._new_page(url_id, self._normalizer.key(link.target), link, way)
+        self._new_page(url_id, self._normalizer.key(link.target), link.target, link.kind, link.rel, way)
         return url_id
 
     def _admit_late(self, row: PageRow, text: str, way: Way) -> None:
@@ -427,6 +434,7 @@ class Discovery:
         """Gives back the memory of what can be read again."""
         self.seen.recent.shed()
         self.site_names.shed()
+        self._homes.clear()
 
     def close(self) -> None:
         """At the end of a run, inside the caller's transaction."""
@@ -434,7 +442,7 @@ class Discovery:
 
     def waiting(self, row: PageRow) -> Waiting:
         """A page as an entry of its site's queue."""
-        return Waiting(row.id, row.priority, self.text(row.id), row.depth, row.hops, row.chain, 0)
+        return Waiting(row.id, row.priority, row.id, self.text(row.id), row.depth, row.hops, row.chain, 0)
 
     def committed(self) -> None:
         """After the commit: nothing is new any more."""

@@ -54,16 +54,16 @@ class Heads:
         while site.cursor is not END:
             size = self._size()
             rows = self._db.execute(
-                "SELECT p.id, p.priority, u.text, p.depth, p.hops, p.chain, p.attempts FROM page p"
+                "SELECT p.id, p.priority, u.id, u.text, p.depth, p.hops, p.chain, p.attempts FROM page p"
                 " JOIN url u ON u.id = coalesce(p.url, p.id)"
                 " WHERE p.site = ? AND p.state = 'W' AND p.retry_ms IS NULL AND (p.priority, p.id) > (?, ?)"
                 " ORDER BY p.priority, p.id LIMIT ?",
                 (site.id, *site.cursor, size),
             ).fetchall()
             site.cursor = END if len(rows) < size else (rows[-1][1], rows[-1][0])
-            for page, priority, url, depth, hops, chain, attempts in rows:
+            for page, priority, url_id, url, depth, hops, chain, attempts in rows:
                 if page not in self._hands and depth >= self._min_depth:
-                    site.push(Waiting(page, priority, url, depth, hops, chain, attempts))
+                    site.push(Waiting(page, priority, url_id, url, depth, hops, chain, attempts))
             if site.heads:
                 return
 
@@ -76,14 +76,14 @@ class Heads:
     def load_retries(self, now: float) -> None:
         """Brings pages whose time to be tried again has come to the heads of their sites."""
         rows = self._db.execute(
-            "SELECT p.id, p.site, p.priority, u.text, p.depth, p.hops, p.chain, p.attempts, p.retry_ms FROM page p"
-            " JOIN url u ON u.id = coalesce(p.url, p.id)"
+            "SELECT p.id, p.site, p.priority, u.id, u.text, p.depth, p.hops, p.chain, p.attempts, p.retry_ms"
+            " FROM page p JOIN url u ON u.id = coalesce(p.url, p.id)"
             " WHERE p.state = 'W' AND p.retry_ms IS NOT NULL ORDER BY p.retry_ms LIMIT ?",
             (RETRIES_AT_ONCE,),
         ).fetchall()
         self.retry_ms = None
         now_ms = self._clock.epoch_ms()
-        for page, site_id, priority, url, depth, hops, chain, attempts, retry_ms in rows:
+        for page, site_id, priority, url_id, url, depth, hops, chain, attempts, retry_ms in rows:
             if page in self._hands:
                 continue
             site = self._sites.get(site_id)
@@ -93,7 +93,7 @@ class Heads:
                 self.retry_ms = retry_ms
                 break
             place = priority + AGAIN if attempts else priority  # not tried before: it leads to itself by a redirect
-            site.push(Waiting(page, place, url, depth, hops, chain, attempts))
+            site.push(Waiting(page, place, url_id, url, depth, hops, chain, attempts))
             self._schedule.place(site, now)
         else:
             if len(rows) == RETRIES_AT_ONCE:  # there may be more: they are looked for when some of these are through

@@ -33,6 +33,7 @@ class Leases:
         budgets: Budgets, settling: Settling, clock: Clock, address_of: AddressOf,
     ) -> None:  # fmt: skip
         self._judge = judge
+        self._is_suspect = judge.is_suspect
         self._gate = gate
         self._schedule = schedule
         self._sites = sites
@@ -42,6 +43,7 @@ class Leases:
         self._address_of = address_of
         self._next_waiting = heads.next_waiting
         self._in_hand = settling.in_hand
+        self._has_budgets = budgets.has_any
         self._is_spent = budgets.is_spent
         self._answered = budgets.answered
         self._breadth_first = politeness.order == "bfs"
@@ -80,18 +82,26 @@ class Leases:
             if site is None:
                 if self.resolving >= RESOLVING_MOST or not self._sites.sweep(now):
                     break
-                continue
-            lease = self._lease_of(site, now)
-            if lease is not None:
-                leases.append(lease)
-                site.running += 1
-                site.turns += 1
-                site.next_at = max(site.next_at, now + site.gap_s)
-                site.first_ms = site.first_ms or self._clock.epoch_ms()
-                self._schedule.changed.add(site)
-            if lease is not None or self._refusals_left <= 0:
-                self._schedule.place(site, now)  # else it waits for an answer, which will place it again
+            elif self._is_addressed(site):
+                self._take_from(site, leases, most, now)
         return leases
+
+    def _take_from(self, site: Site, leases: list[Lease], most: int, now: float) -> None:
+        """Leases of a site as long as it comes first; then it stands where it belongs, or waits for something."""
+        schedule = self._schedule
+        while (lease := self._lease_of(site, now)) is not None:
+            leases.append(lease)
+            site.running += 1
+            site.turns += 1
+            site.next_at = max(site.next_at, now + site.gap_s)
+            site.first_ms = site.first_ms or self._clock.epoch_ms()
+            schedule.changed.add(site)
+            if len(leases) >= most:
+                break
+            if not schedule.goes_on(site, now):
+                return
+        if lease is not None or self._refusals_left <= 0:
+            schedule.place(site, now)  # else it waits for an answer, which will place it again
 
     def take_ahead(self, site_id: int, most: int) -> list[Lease]:
         """Up to ``most`` leases of a site whose requests may follow each other without a pause.
@@ -129,15 +139,19 @@ class Leases:
             or not self._schedule.is_unhurried(site.ip)
         )
 
-    def _lease_of(self, site: Site, now: float) -> Lease | None:
-        """The site's next lease, or None where it has to wait for something (and then it is not ready any more)."""
+    def _is_addressed(self, site: Site) -> bool:
+        """Whether the site has its address; where it has not, it is not ready any more until that is known."""
         addresses = self._address_of(site.host)
         if addresses is None:
             site.resolving = True
             self.resolving += 1
             self.unresolved.append(site)
-            return None
+            return False
         site.ip = addresses[0] if isinstance(addresses, tuple) and addresses else ""
+        return True
+
+    def _lease_of(self, site: Site, now: float) -> Lease | None:
+        """The site's next lease, or None where it has to wait for something (and then it is not ready any more)."""
         if not self._schedule.enter(site, now):
             return None
         lease = self._errand_or_page(site)
@@ -179,7 +193,7 @@ class Leases:
         return None
 
     def _page(self, site: Site) -> Lease | None:
-        if site.robots_pending or self._is_spent(site):
+        if site.robots_pending or (self._has_budgets and self._is_spent(site)):
             return None
         while (entry := self._next_waiting(site)) is not None:
             match self._ask_gates(entry, site):
@@ -187,14 +201,7 @@ class Leases:
                     site.delay_s = self._sites.delay_s(site.name, delay_s)
                     hand = self._in_hand(entry, site)
                     site.owes_page = False
-                    return Lease(
-                        page=entry.page,
-                        url=entry.url,
-                        site=site.id,
-                        depth=entry.depth,
-                        attempt=hand.attempts,
-                        hops=entry.hops,
-                    )
+                    return Lease(entry.page, entry.url, site.id, PAGE, entry.depth, hand.attempts, entry.hops)
                 case Ask(lease=lease):
                     site.push(entry)
                     site.robots_pending = True
@@ -213,7 +220,7 @@ class Leases:
 
     def _ask_gates(self, entry: Waiting, site: Site) -> Pass | Ask | Hold | Refuse | Verdict:
         """What was learnt of the site since the page was admitted, then robots.txt."""
-        if self._judge.is_suspect(site.id):
+        if self._is_suspect(site.id):
             verdict = self._judge.judge_waiting(entry.url, site.id)
             if not verdict.admitted:
                 return verdict

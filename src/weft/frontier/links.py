@@ -1,14 +1,15 @@
-"""The links of a page in the forms in which others take them: packed for the store, and those known before."""
+"""The links of a page: what is known of them, and the forms in which others take them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import overload
 
 import msgspec
 
-from weft.frontier.seen import ADMITTED, ID
-from weft.native import count_external, pack_links
+from weft.frontier.seen import ADMITTED, ID, UNKNOWN
+from weft.native import count_external, known_links, offer_kinds, pack_links, recall
 from weft.records import LinkKind, Links
 from weft.url import site_of
 
@@ -20,7 +21,27 @@ PackedLink = tuple[int | str, ...]
 fragment."""
 
 
-def packed_links(links: Links, infos: list[int], offered: list[int]) -> str:
+def offered_by(by_kind: bytes, links: Links) -> bytearray:
+    """For each link what is said of its kind."""
+    if offer_kinds is not None:
+        return offer_kinds(len(links.targets), _A, links.kinds, by_kind)
+    offered = bytearray(by_kind[_A : _A + 1]) * len(links.targets)
+    for at, kind in links.kinds.items():
+        offered[at] = by_kind[kind]
+    return offered
+
+
+def recalled(known: dict[str, int], targets: list[str], offered: bytearray, bound: int) -> tuple[list[int], list[int]]:
+    """What is known of each target, and where to look closer: at the unknown, and at the offered above the bound."""
+    if recall is not None:
+        return recall(known, targets, offered, UNKNOWN, bound)
+    infos = list(map(known.get, targets, repeat(UNKNOWN)))
+    if max(infos, default=0) <= bound:
+        return infos, []
+    return infos, [at for at, info in enumerate(infos) if info == UNKNOWN or (info > bound and offered[at])]
+
+
+def packed_links(links: Links, infos: list[int], offered: bytearray) -> str:
     """The rows of a page's links, in order, as JSON."""
     if links.ends and pack_links is not None:
         return pack_links(infos, ID, _A, links.kinds, offered, links.tails, links.ends)
@@ -36,44 +57,63 @@ def packed(rows: Sequence[PackedLink]) -> str:
     return _encode(rows).decode()
 
 
-def external_links(targets: list[str], prefix: str) -> int:
-    """How many URLs lead to another site than the one whose URLs begin like this.
+class Home:
+    """The site of a page, as the URLs of its links begin: its http and its https are one site."""
 
-    Its http and its https are one site, and so is it with other credentials: only those need a closer look.
-    """
-    other = f"http{prefix[5:]}" if prefix.startswith("https") else f"https{prefix[4:]}"
-    if count_external is not None and "@" not in prefix:
-        count = count_external(targets, prefix, other)
-        if count is not None:
-            return count
-    own = (prefix, other)
-    outside = [target for target in targets if not target.startswith(own) and target.startswith("http")]
-    if "@" in prefix or any("@" in target for target in outside):
-        site = site_of(prefix)
-        return sum(site_of(target) != site for target in outside)
-    return len(outside)
+    __slots__ = ("_other", "_with_credentials", "prefix", "site")
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        self.site = 0  # its id, once it is needed
+        self._other = f"http{prefix[5:]}" if prefix.startswith("https") else f"https{prefix[4:]}"
+        self._with_credentials = "@" in prefix
+
+    def external_links(self, targets: list[str]) -> int:
+        """How many URLs lead to another site.
+
+        With other credentials it is the same site: only those need a closer look.
+        """
+        if count_external is not None and not self._with_credentials:
+            count = count_external(targets, self.prefix, self._other)
+            if count is not None:
+                return count
+        own = (self.prefix, self._other)
+        outside = [target for target in targets if not target.startswith(own) and target.startswith("http")]
+        if self._with_credentials or any("@" in target for target in outside):
+            site = site_of(self.prefix)
+            return sum(site_of(target) != site for target in outside)
+        return len(outside)
 
 
 class KnownLinks(Sequence[str]):
     """The targets on the page's own site that were admitted before, made when somebody asks for them."""
 
-    def __init__(
-        self, targets: Sequence[str], infos: Sequence[int], offered: Sequence[int], prefix: str, first_new: int
-    ) -> None:  # fmt: skip
-        self._parts = targets, infos, offered
+    __slots__ = ("_first_new", "_infos", "_made", "_offered", "_prefix", "_targets")
+
+    def __init__(self, targets: list[str], infos: list[int], offered: bytearray, prefix: str, first_new: int) -> None:
+        self._targets = targets
+        self._infos = infos
+        self._offered = offered
         self._prefix = prefix
         self._first_new = first_new
         self._made: list[str] | None = None
 
     def _all(self) -> list[str]:
         if self._made is None:
-            prefix, first_new = self._prefix, self._first_new
-            self._made = [
-                target
-                for target, info, followed in zip(*self._parts, strict=True)
-                if followed and info & ADMITTED and info & ID < first_new and target.startswith(prefix)
-            ]
+            self._made = self._make()
         return self._made
+
+    def _make(self) -> list[str]:
+        targets, infos, offered, prefix, first_new = (
+            self._targets, self._infos, self._offered, self._prefix, self._first_new,
+        )  # fmt: skip
+        if known_links is not None:
+            return known_links(targets, infos, offered, ADMITTED, ID, first_new, prefix)
+        return [
+            target
+            for target, info, followed in zip(targets, infos, offered, strict=True)
+            if followed and info & ADMITTED and info & ID < first_new and target.startswith(prefix)
+        ]
 
     @overload
     def __getitem__(self, index: int) -> str: ...

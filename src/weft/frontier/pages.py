@@ -38,11 +38,12 @@ class Found(NamedTuple):
 class Hand:
     """A page taken and not yet settled: what may still change while it is under way."""
 
-    __slots__ = ("attempts", "chain", "depth", "hops", "ip", "offered", "page", "site", "stored", "url")
+    __slots__ = ("attempts", "chain", "depth", "hops", "ip", "offered", "page", "site", "stored", "url", "url_id")
 
     def __init__(self, entry: Waiting, site: int, ip: str) -> None:
         self.page = entry.page
         self.url = entry.url
+        self.url_id = entry.url_id
         self.depth = entry.depth
         self.hops = entry.hops
         self.chain = entry.chain

@@ -24,11 +24,14 @@ always answer 503, or time out, keep nobody waiting."""
 class Waiting:
     """A page at the head of its site's queue, ready to become a lease."""
 
-    __slots__ = ("attempts", "chain", "depth", "hops", "page", "priority", "url")
+    __slots__ = ("attempts", "chain", "depth", "hops", "page", "priority", "url", "url_id")
 
-    def __init__(self, page: int, priority: int, url: str, depth: int, hops: int, chain: int, attempts: int) -> None:
+    def __init__(
+        self, page: int, priority: int, url_id: int, url: str, depth: int, hops: int, chain: int, attempts: int
+    ) -> None:  # fmt: skip
         self.page = page
         self.priority = priority
+        self.url_id = url_id
         self.url = url
         self.depth = depth
         self.hops = hops
@@ -81,7 +84,7 @@ class Site:
     @property
     def gap_s(self) -> float:
         """From the start of a request to that of the next."""
-        return max(self.delay_s, self.pace_s)
+        return self.delay_s if self.delay_s > self.pace_s else self.pace_s
 
     @property
     def has_work(self) -> bool:
@@ -162,12 +165,28 @@ class Schedule:
         """Puts a site where it belongs, if it has work and a free slot; does nothing if it is placed already."""
         if site.placed or site.resolving or not site.has_work or site.running >= site.parallel:
             return
+        if site.next_at <= now:
+            self._make_ready(site, self._rank(site))
+        else:
+            site.placed = True
+            self._number += 1
+            heapq.heappush(self._sleeping, (site.next_at, self._number, site))
+
+    def _make_ready(self, site: Site, rank: HeadKey) -> None:
         site.placed = True
         self._number += 1
-        if site.next_at <= now:
-            heapq.heappush(self._ready, (*self._rank(site), self._number, site))
-        else:
-            heapq.heappush(self._sleeping, (site.next_at, self._number, site))
+        heapq.heappush(self._ready, (*rank, self._number, site))
+
+    def goes_on(self, site: Site, now: float) -> bool:
+        """Whether a site that has its turn would be the next one, too; if not, it is put where it belongs."""
+        if site.next_at > now or site.running >= site.parallel or not site.has_work:
+            self.place(site, now)
+            return False
+        rank = self._rank(site)
+        if not self._ready or rank < self._ready[0][:2]:
+            return True
+        self._make_ready(site, rank)
+        return False
 
     def _rank(self, site: Site) -> HeadKey:
         """Which of the ready sites comes first: errands at once, pages by the key of the head.

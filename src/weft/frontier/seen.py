@@ -142,8 +142,8 @@ class Seen:
         """
         if not self.recent.dropped:
             return
-        young, find, seed = self.recent.young, self.recent.find, self._seed
-        missing = {text for text in texts if text not in young and find(text) is None}
+        find, seed = self.recent.find, self._seed
+        missing = [text for text in set(texts).difference(self.recent.young) if find(text) is None]
         if not missing:
             return
         fingerprints = {text: fingerprint_of(text, seed) for text in missing}

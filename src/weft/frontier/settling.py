@@ -96,8 +96,10 @@ class Settling:
                 self._wait_again(done, hand, now_ms)
                 continue
             self._counts["completed" if done.state == "C" else "errors"] += 1
-            self._fall_back(hand, done.cause)
-            ended.append((done.state, hand.attempts, done.cause.value if done.cause else None, done.visit, lease.page))
+            cause = done.cause
+            if cause is not None:
+                self._fall_back(hand, cause)
+            ended.append((done.state, hand.attempts, cause.value if cause else None, done.visit, lease.page))
         self._db.executemany(
             "UPDATE page SET state = ?, attempts = ?, retry_ms = NULL, cause = ?, visit = coalesce(?, visit)"
             " WHERE id = ?",
@@ -141,9 +143,9 @@ class Settling:
         if not hand.stored:
             self.unstored -= 1
 
-    def _fall_back(self, hand: Hand, cause: Cause | None) -> None:
+    def _fall_back(self, hand: Hand, cause: Cause) -> None:
         """A seed given as a bare host is tried as https, then as http."""
-        if hand.depth == 0 and cause is not None and POLICIES[cause].condemns_origin:
+        if hand.depth == 0 and POLICIES[cause].condemns_origin:
             row = self._db.execute(
                 "SELECT fallback FROM seed WHERE page = ? AND fallback IS NOT NULL", (hand.page,)
             ).fetchone()

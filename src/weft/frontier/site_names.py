@@ -16,12 +16,13 @@ class SiteNames:
         self._new: dict[int, str] = {}
         self._ids: dict[str, int] = {}
         self._next = int(connection.execute("SELECT coalesce(max(id), 0) FROM site").fetchone()[0]) + 1
+        self._has_all = self._next == 1  # a new crawl: what is not in RAM is new
 
     def id_of(self, name: str) -> int:
         """The id of a site by name; it is made if it is new."""
         site_id = self._ids.get(name)
         if site_id is None:
-            row = self._db.execute("SELECT id FROM site WHERE name = ?", (name,)).fetchone()
+            row = None if self._has_all else self._stored(name)
             if row is None:
                 site_id = self._next
                 self._next += 1
@@ -33,6 +34,10 @@ class SiteNames:
                 self.shed()
             self._ids[name] = site_id
         return site_id
+
+    def _stored(self, name: str) -> tuple[int] | None:
+        row: tuple[int] | None = self._db.execute("SELECT id FROM site WHERE name = ?", (name,)).fetchone()
+        return row
 
     def of_new(self, site_id: int) -> str | None:
         """The name of a site that is not in the database yet."""
@@ -49,3 +54,4 @@ class SiteNames:
     def shed(self) -> None:
         """Gives back the memory of what can be read again."""
         self._ids = {name: number for number, name in self._new.items()}
+        self._has_all = False

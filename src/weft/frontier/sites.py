@@ -54,7 +54,8 @@ class Sites:
 
     def delay_s(self, site_name: str, crawl_delay_s: float | None) -> float:
         """What robots.txt asks for, up to a bound; never below the operator's own delay."""
-        return max(self._paces.delay_s(site_name), min(crawl_delay_s or 0.0, self._longest_s))
+        own_s = self._paces.delay_s(site_name)
+        return max(own_s, min(crawl_delay_s, self._longest_s)) if crawl_delay_s else own_s
 
     # ---- into RAM --------------------------------------------------------------------------------------------
 

@@ -41,6 +41,7 @@ PAGES = (
 )
 FILE_EXTENSIONS = frozenset(" ".join(FILES.values()).split())
 PAGE_EXTENSIONS = frozenset(PAGES.split())
+_PAGE_ENDINGS = (".html", "/", ".htm", ".php")  # of a path: no closer look is needed
 
 _CACHED_ORIGINS = 20_000
 _MISSING = Verdict(Reason.NOT_A_URL)
@@ -60,8 +61,8 @@ class Admission:
         scope = spec.scope
         self._analyse = analyse  # R4: the user's own word, asked last
         self._scope = make_scope(scope, ())
-        self._accept = Patterns("accept", scope.accept)
-        self._reject = Patterns("reject", scope.reject)
+        self._accept = Patterns("accept", scope.accept) or None
+        self._reject = Patterns("reject", scope.reject) or None
         self._max_url_b = spec.limits.max_url_b
         self._same_scheme = scope.same_scheme
         self._html_only = scope.html_only
@@ -73,10 +74,14 @@ class Admission:
         traps = spec.traps
         if scope.scope in ("host", "path"):  # the hosts are those that the user named
             traps = msgspec.structs.replace(traps, hosts_per_domain=0)
-        self._traps = TrapBook(traps, now_year, suffix_of(scope))
+        self._traps = book = TrapBook(traps, now_year, suffix_of(scope))
+        # given on as they are, without a call in between: each is asked for every page
+        self.chain_of, self.is_suspect = book.chain_of, book.is_suspect
+        self.fetched, self.linked = book.fetched, book.linked
         self._kinds = _kinds(scope.followed)
         self._heeds_nofollow = not scope.follow_nofollow
         self.paces = Paces(spec)
+        self._max_depth = scope.max_depth  # of sites that have no bound of their own
         self._max_redirects = spec.limits.max_redirects
         for url in seeds:
             self.add_seed(url)
@@ -157,15 +162,16 @@ class Admission:
             return Verdict(Reason.OUT_OF_SCOPE, self._scope.describe()[:200])
         if self._same_scheme and (other := self._other_scheme(url, parent)):
             return Verdict(Reason.OTHER_SCHEME, other)
-        if self._reject and (expression := self._reject.found_in(url)) is not None:
+        if self._reject is not None and (expression := self._reject.found_in(url)) is not None:
             return Verdict(Reason.REJECTED, expression)
         if is_seed:
             return ADMITTED
-        if self._accept and self._accept.found_in(url) is None:
+        if self._accept is not None and self._accept.found_in(url) is None:
             return Verdict(Reason.NOT_ACCEPTED, "no --accept expression is found in it")
-        extension = extension_of(url, start)
-        if extension and self._is_file(extension):
-            return Verdict(Reason.NOT_A_PAGE, f".{extension}")
+        if not url.endswith(_PAGE_ENDINGS) or "?" in url:
+            extension = extension_of(url, start)
+            if extension and self._is_file(extension):
+                return Verdict(Reason.NOT_A_PAGE, f".{extension}")
         if self._analyse is not None and not self._analyse(url):
             return Verdict(Reason.REJECTED, "the analyser of --part")
         return self._traps.judge(url, site_id, parent)
@@ -226,7 +232,7 @@ class Admission:
                 return Verdict(Reason.NOFOLLOW, "its page says so")
             if "nofollow" in rel.lower().split():
                 return Verdict(Reason.NOFOLLOW, "the link says so")
-        deepest = self.paces.max_depth(site_of(target) if self.paces.has_depths else "")
+        deepest = self.paces.max_depth(site_of(target)) if self.paces.has_depths else self._max_depth
         if deepest is not None and depth > deepest:
             return Verdict(Reason.TOO_DEEP, f"depth {depth}, more than --max-depth {deepest}")
         if hops > self._max_redirects:
@@ -235,25 +241,9 @@ class Admission:
 
     # ---- traps -----------------------------------------------------------------------------------------------
 
-    def chain_of(self, url: str, parent: Parent | None) -> int:
-        """How many hops of the same shape lead to this URL."""
-        return self._traps.chain_of(url, parent)
-
-    def is_suspect(self, site_id: int) -> bool:
-        """Whether ``judge_waiting`` may refuse pages of this site. Cheap: asked at every lease."""
-        return self._traps.is_suspect(site_id)
-
     def judge_waiting(self, url: str, site_id: int) -> Verdict:
         """For a page that was admitted and still waits: whether what was learnt since refuses it."""
         return ADMITTED if url in self._seeds else self._traps.judge_waiting(url, site_id)
-
-    def fetched(self, url: str, site_id: int, known_body: int | None) -> None:
-        """Takes in an answer: the hash of its body if one stored before is the same, None for a new body."""
-        self._traps.fetched(url, site_id, known_body)
-
-    def linked(self, url: str, site_id: int, depth: int, new: Sequence[str], known: Sequence[str]) -> None:
-        """Takes in the links of a parsed page within its site: those it brought, and those known before."""
-        self._traps.linked(url, site_id, depth, new, known)
 
     def dump(self) -> Iterator[tuple[str, int | bytes]]:
         """The rows of the trap table that changed since the last call."""

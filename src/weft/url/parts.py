@@ -46,14 +46,15 @@ def site_and_path_of(url: str) -> tuple[str, str]:
 
 
 def origin_and_path_of(url: str) -> tuple[str, str]:
-    """Both at once, of an http or https URL without a fragment."""
+    """``origin_of`` and ``path_of`` at once, of an http or https URL."""
     end = url.find("/", _HOST_AT)
-    before = url[:end]
-    return (before if "@" not in before else origin_of(url)), url[end:]
+    if end < 0 or url.find("@", 0, end) >= 0 or "#" in url:
+        return origin_of(url), path_of(url)
+    return url[:end], url[end:]
 
 
 def request_target_of(url: str) -> str:
-    """The path and, where there is one, ``?query``, of an http or https URL; no server is told of a fragment."""
+    """``path_of``, of an http or https URL."""
     return url[url.find("/", _HOST_AT) :] if "#" not in url else path_of(url)
 
 

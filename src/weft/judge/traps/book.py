@@ -33,7 +33,8 @@ WITHHELD = 500
 # a page brings such links, though they are refused: what is read depth first is at these bounds nearly always
 _BROUGHT = frozenset({Reason.SPELLINGS, Reason.CHAIN_TOO_LONG, Reason.PATH_TOO_DEEP, Reason.QUERY_TOO_LONG})
 
-_ODD = re.compile(r"//|[;(+,|=]|\.\.|%2[bBcC]|%7[cC]")
+_ODD = re.compile(r"[;(+,|=%]")
+_ODD_ESCAPE = re.compile(r"[;(+,|=]|%2[bBcC]|%7[cC]")
 
 
 class TrapBook:
@@ -97,9 +98,9 @@ class TrapBook:
                 problem = self._calendar(site_id, path, query, self._parent_date)
         if problem is None and site_id in self._suspects:
             problem = self._standing(url, path, query, site_id)
-        if problem is None and origin not in self._known_hosts:
+        if problem is None and traps.hosts_per_domain and origin not in self._known_hosts:
             problem = self._host(url, origin)
-        if problem is None and (query or _ODD.search(path)):
+        if problem is None and (query or _is_odd(path)):
             problem = self._variant(url, path, query, site_id)
         if problem is None and traps.spellings and (sampled or site_id in self._respelled.sites):
             problem = self._respelled.problem(path, query, site_id)
@@ -255,6 +256,12 @@ class TrapBook:
         self._watches.take_up()
         self._repeats.take_up()
         self._calendars.take_up()
+
+
+def _is_odd(path: str) -> bool:
+    """Whether a path has marks that variants of a page differ by."""
+    odd = _ODD.search(path)
+    return (odd is not None and (odd[0] != "%" or _ODD_ESCAPE.search(path) is not None)) or "//" in path or ".." in path
 
 
 def _are_neighbours(origin: str, other: str) -> bool:

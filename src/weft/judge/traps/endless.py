@@ -62,10 +62,10 @@ class _Part:
 class _Watched:
     """A URL that is waited for: how deep it lies, who found it, in which part."""
 
-    __slots__ = ("again", "depth", "finder", "part")
+    __slots__ = ("depth", "finder", "part")
 
     def __init__(self, depth: int, finder: str, part: _Part) -> None:
-        self.depth, self.finder, self.part, self.again = depth, finder, part, False
+        self.depth, self.finder, self.part = depth, finder, part
 
 
 class SiteWatch:
@@ -82,6 +82,7 @@ class SiteWatch:
         self._end = start + span
         self._parts: dict[str, _Part] = {}
         self._sample: dict[str, _Watched] = {}
+        self._awaited: dict[str, _Watched] = {}  # those of the sample that were not met again yet
         self._folders: dict[str, int] = {}  # how many of the sample lie in each
         self._healthy = False
 
@@ -114,13 +115,13 @@ class SiteWatch:
             for name in {*names}:
                 part.brought[name] = part.brought.get(name, 0) + 1
         if not self._healthy:
-            if self._sample:
+            if self._awaited:
                 self._meet(url, depth, known)
             if self._sample_from <= pages < self._sample_to:
                 if may_sample:
                     self._draw(url, depth, new)
             elif self._sample and pages % 64 == 0 and self._is_healthy():
-                self._healthy, self._sample, self._folders = True, {}, {}
+                self._healthy, self._sample, self._awaited, self._folders = True, {}, {}, {}
         if pages < self._end:
             return []
         endless = [] if self._healthy else self._endless()
@@ -145,19 +146,19 @@ class SiteWatch:
             part.watched += 1
             folder = _folder_of(target)
             self._folders[folder] = self._folders.get(folder, 0) + 1
-            self._sample[target] = _Watched(depth + 1, url, part)
+            self._sample[target] = self._awaited[target] = _Watched(depth + 1, url, part)
 
     def _meet(self, url: str, depth: int, known: Sequence[str]) -> None:
         own = self._sample.get(url)
         parent = own.finder if own is not None else None
-        for target in self._sample.keys() & known:
-            met = self._sample[target]
-            if met.again or met.depth < depth or met.finder == url or met.finder == parent:
+        for target in self._awaited.keys() & known:
+            met = self._awaited[target]
+            if met.depth < depth or met.finder == url or met.finder == parent:
                 continue
             folder = _folder_of(target)
             if self._folders[folder] <= SMALL and url.startswith(folder) and met.finder.startswith(folder):
                 continue
-            met.again = True
+            del self._awaited[target]
             met.part.again += 1
 
     def _is_healthy(self) -> bool:

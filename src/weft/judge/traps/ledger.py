@@ -50,8 +50,12 @@ class Ledger:
 
     def add(self, key: str, amount: int = 1) -> int:
         """The count after the amount was added."""
-        number = self.number(key) + amount
-        self.put(key, number)
+        value = self._values.pop(key, 0)
+        number = amount + (value if isinstance(value, int) else 0)
+        self._values[key] = number
+        self._changed.add(key)
+        if len(self._values) > self._limit:
+            self.drop(next(iter(self._values)))
         return number
 
     def drop(self, key: str) -> None:

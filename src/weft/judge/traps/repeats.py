@@ -14,6 +14,7 @@ BODIES_B = 512  # bitmap of the bodies that came again below one place
 DROP_FACTOR = 2  # duplicates in a row after which even what waits is refused, as a multiple
 PREFIXES = 8  # folders of a path that are watched for duplicates
 REMEMBERED_SITES = 100_000
+CLEAR_FOLDERS = 1_000
 _COUNT = (1 << 20) - 1
 
 
@@ -26,6 +27,7 @@ class Repeats:
         self.ledger = Ledger("d", 20_000)
         self.bodies = Ledger("b", 50_000)  # by site: how many different ones it had
         self.sites: set[int] = set()
+        self._clear: set[str] = set()  # folders that have no row, and none above them, since the last known body
 
     def problem(self, path: str, query: str, site_id: int, waiting: bool) -> Problem | None:
         """What is said against a URL of one of the ``sites``; against one that waits only where it is certain."""
@@ -46,12 +48,19 @@ class Repeats:
             self.bodies.add(str(site_id))
             if site_id not in self.sites:
                 return
+            folder = url[: url.rfind("/") + 1]
+            if folder in self._clear and "?" not in url and ";" not in url:
+                return
         _, path, query = split_url(url)
         keys = [f"{site_id} {prefix}" for prefix in _prefixes(path, query)]
         if known_body is None:
             for key in keys:
                 self.ledger.drop(key)
+            if len(self._clear) >= CLEAR_FOLDERS:
+                self._clear.clear()
+            self._clear.add(folder)
             return
+        self._clear.clear()
         self._remember(site_id)
         for key in reversed(keys):
             if self._left(key) <= 0:  # a folder above has been found out: it alone counts on

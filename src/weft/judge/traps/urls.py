@@ -162,11 +162,14 @@ def series_of(path: str, query: str, other_path: str, other_query: str) -> str:
 
 def group_of(url: str) -> str:
     """The part of its site that a URL belongs to: its first folder, or its first segment if a query follows."""
-    _, path, query = split_url(url)
-    end = path.find("/", 1)
+    start = url.find("/", 8) + 1
+    if not start:
+        return ""
+    mark = url.find("?", start)
+    end = url.find("/", start, mark) if mark >= 0 else url.find("/", start)
     if end < 0:
-        return path[1:65] if query else ""
-    return path[1 : min(end, 65)]
+        return url[start : min(mark, start + 64)] if 0 <= mark < len(url) - 1 else ""
+    return url[start : min(end, start + 64)]
 
 
 # ---- session ids -------------------------------------------------------------------------------------------------
@@ -288,6 +291,8 @@ _YEAR_NAME = regex(r"(?:^|[_.-])(?:y|yr|yyyy|year|jahr|annee|ano|anno|rok|leto|g
 _MONTH_NAME = regex(r"(?:^|[_.-])(?:m|mo|mon|mm|month|monat|mois|mes|mese|w|week|kw)$", re.IGNORECASE)
 _DAY_NAME = regex(r"(?:^|[_.-])(?:d|dd|day|tag|jour|dia|giorno|den)$", re.IGNORECASE)
 _DIGITS = re.compile(r"\d")
+_YEAR_DIGITS = re.compile(_YEAR)
+_WITH_YEAR = 48  # a date ends in the last 24 characters before index.html, its suffix, and a slash
 
 
 def date_of(path: str, query: str) -> Date | None:
@@ -297,13 +302,13 @@ def date_of(path: str, query: str) -> Date | None:
     """
     if query:
         return _date_in_query(query) if _DIGITS.search(query) else None
-    if not _DIGITS.search(path[-40:]):
-        return None
+    if not _YEAR_DIGITS.search(path[-_WITH_YEAR:]) or not _DIGITS.search(path[-40:]):
+        return None  # most URLs end here
     text = path[:-1] if path.endswith("/") else path
     if text.endswith(("l", "p", "x", "m")):  # .html, .php, .aspx, .htm and index pages
         text = _SUFFIX.sub("", _INDEX_PAGE.sub("", text))
     tail = text[-24:]
-    if not _DIGITS.search(tail):
+    if not _YEAR_DIGITS.search(tail):
         return None
     return _date_at_end(tail, named=_CALENDAR_WORD.search(text) is not None)
 
