@@ -29,6 +29,11 @@ PyDoc_STRVAR(sound_doc,
     "is_sound_answer(head, body_size) -> bool\n\n"
     "Whether every reader finds the end of a head, and it tells no other length than its body has.");
 
+PyDoc_STRVAR(exchange_doc,
+    "exchange(url, date, ip, protocol, truncated, id, request_id, payload_digest, digest, request_digest, head, body,\n"
+    "    request) -> tuple[bytes, bytes] | None\n\n"
+    "The records of an answer and of its request, empty where there is none; None where one of the texts is not plain.");
+
 PyDoc_STRVAR(resolve_doc,
     "resolve(base, reference) -> str | None\n\n"
     "The URL that a plain path, with or without a query, leads to from a serialised URL; None for what is not plain.");
@@ -41,6 +46,7 @@ static PyMethodDef methods[] = {
     {"read", read_quickly, METH_VARARGS, read_doc},
     {"parse_head", parse_head, METH_O, head_doc},
     {"is_sound_answer", is_sound_answer, METH_VARARGS, sound_doc},
+    {"exchange", (PyCFunction)(void (*)(void))exchange, METH_FASTCALL, exchange_doc},
     {"resolve", resolve_plainly, METH_VARARGS, resolve_doc},
     {"pack_links", pack_links, METH_VARARGS, pack_doc},
     {"count_external", count_external, METH_VARARGS, external_doc},

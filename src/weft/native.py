@@ -38,6 +38,9 @@ parse_head = getattr(_native, "parse_head", None)
 is_sound_answer: Callable[[bytes, int], bool] | None = getattr(_native, "is_sound_answer", None)
 """Whether a head is kept as it is (``weft.store.warc_heads``)."""
 
+exchange: Callable[..., tuple[bytes, bytes] | None] | None = getattr(_native, "exchange", None)
+"""The records of an answer and its request (``weft.store.warc``)."""
+
 pack_links: Callable[..., str] | None = getattr(_native, "pack_links", None)
 count_external: Callable[[list[str], str, str], int | None] | None = getattr(_native, "count_external", None)
 """The links of a page as they are stored, and how many lead elsewhere (``weft.frontier.links``)."""
