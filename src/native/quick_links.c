@@ -24,9 +24,8 @@ int prepare_links(void) {
 
 /* Whether a fragment is written as URLs hold it. */
 static int is_plain_fragment(const unsigned char *start, const unsigned char *end) {
-    for (; start < end; start++)
-        if (*start <= ' ' || *start >= 0x7f || *start == '"' || *start == '<' || *start == '>' || *start == '`') return 0;
-    return 1;
+    while (start < end && classes[*start] & IN_FRAGMENT) start++;
+    return start == end;
 }
 
 /* Notes the texts of a link, of which the anchor is Python's. */
@@ -130,11 +129,10 @@ end:
 /* Appends what a link is called to the words, spaces collapsed. */
 static int append_anchor(Reader *r) {
     const unsigned char *bytes = (const unsigned char *)r->link_text.bytes;
-    if (r->link_text.is_ascii && r->link_text.size <= r->max_anchor) {
-        char kept[1024];
-        return append(&r->words, (const unsigned char *)kept, collapse(bytes, r->link_text.size, kept));
-    }
-    PyObject *cut = anchor_of(r, bytes, r->link_text.size, r->link_text.is_ascii);
+    char kept[MAX_COLLAPSED];
+    Py_ssize_t count = r->link_text.size <= r->max_anchor ? collapse(bytes, r->link_text.size, kept) : -1;
+    if (count >= 0) return append(&r->words, (const unsigned char *)kept, count);
+    PyObject *cut = anchor_of(r, bytes, r->link_text.size);
     PyObject *anchor = cut ? words(cut) : NULL; /* cut, maybe behind a space */
     Py_ssize_t size;
     const char *text = anchor ? PyUnicode_AsUTF8AndSize(anchor, &size) : NULL;
