@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 from hypothesis import given, settings
@@ -271,3 +272,15 @@ def test_spaces_of_all_kinds_are_collapsed() -> None:
             assert anchors(f"<a href=1>{text}</a><img src=i alt='{text}'>".encode()) == [" ".join(text.split())] * 2
     for broken in (b"\xc2", b"\xe2\x80", b"\xc0\xa0", b"\xe0\x80\xa0", b"\xed\xa0\x80", b"\xf0\x9f\x98", b"\xff"):
         ways(b"<a href=1> " + broken + b" x</a><a href=2>" + broken)
+
+
+def test_a_reference_has_a_meaning_of_its_own_in_every_directory() -> None:
+    """However many were met before, and in whatever order: in few places they push each other out."""
+    references = [f"{'../' * (number % 3)}page{number}.html" for number in range(3_000)]
+    markup = "".join(f"<a href={reference}>x</a>" for reference in references).encode()
+    bases = ["http://h.test/a/b/c/", "http://h.test/a/b/d/", "https://h.test/a/b/c/"]
+    for base in bases * 2:
+        links = parse_page(b"<p>" + markup, base + "page", "text/html").links
+        assert links.targets == [urljoin(base, reference) for reference in references]
+        links = parse_page(f"<base href={base}>".encode() + markup, "http://other.test/", "text/html").links
+        assert links.targets == [urljoin(base, reference) for reference in references]

@@ -5,7 +5,7 @@
 #include "native.h"
 
 PyDoc_STRVAR(read_doc,
-    "read(body, page, links, meanings, url, max_links, meta_names, tools) -> tuple[bytes, bytes] | None\n\n"
+    "read(body, page, links, meanings, directory, url, max_links, meta_names, tools) -> tuple[bytes, bytes] | None\n\n"
     "Reads a page, in UTF-8, adds its links to the columns, and tells the page what else it says.\n"
     "None: only its tree tells; what was added and told until then is to be forgotten. Else the tails of the links, and\n"
     "where each of them ends; the columns of anchors and fragments are empty then.");

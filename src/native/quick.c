@@ -257,8 +257,8 @@ PyObject *read_quickly(PyObject *Py_UNUSED(module), PyObject *args) {
     Reader r;
     PyObject *body, *links, *tools;
     memset(&r, 0, offsetof(Reader, stack));
-    if (!PyArg_ParseTuple(args, "SOO!O!UnOO!", &body, &r.page, &PyTuple_Type, &links, &PyDict_Type, &r.meanings, &r.url,
-                          &r.max_links, &r.meta_names, &PyTuple_Type, &tools))
+    if (!PyArg_ParseTuple(args, "SOO!O!nUnOO!", &body, &r.page, &PyTuple_Type, &links, &PyDict_Type, &r.meanings,
+                          &r.directory, &r.url, &r.max_links, &r.meta_names, &PyTuple_Type, &tools))
         return NULL;
     PyObject *result = NULL;
     if (!PyArg_ParseTuple(links, "O!O!O!O!O!", &PyList_Type, &r.targets, &PyList_Type, &r.anchors, &PyList_Type,

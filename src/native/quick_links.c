@@ -2,6 +2,7 @@
 #include "quick_links.h"
 
 #include "native.h"
+#include "quick_meanings.h"
 #include "quick_tails.h"
 
 #include <string.h>
@@ -40,11 +41,18 @@ static int note_with(Reader *r, PyObject *anchor, const char *fragment, Py_ssize
 static PyObject *meaning_of(Reader *r, const unsigned char *start, const unsigned char *end) {
     char url[MAX_PLAIN_URL];
     Py_ssize_t base_size, size;
+    PyObject *found = known_meaning(r->directory, (Span){start, end});
+    if (found) {
+        Py_INCREF(found);
+        return found;
+    }
     PyObject *path = text_of((const char *)start, end - start);
     if (!path) return NULL;
-    PyObject *found = PyDict_GetItemWithError(r->meanings, path);
-    Py_XINCREF(found);
-    if (!found && !PyErr_Occurred()) {
+    found = PyDict_GetItemWithError(r->meanings, path);
+    if (found) {
+        Py_INCREF(found);
+        remember_meaning(r->directory, (Span){start, end}, path, found);
+    } else if (!PyErr_Occurred()) {
         const char *base = PyUnicode_AsUTF8AndSize(r->url, &base_size);
         size = base ? plain_url(base, base_size, (const char *)start, end - start, url) : 0;
         if (size) found = PyUnicode_DecodeASCII(url, size, NULL);
@@ -201,7 +209,7 @@ int take_base(Reader *r) {
         result = UNSURE;
     } else if (found != Py_None) {
         PyObject *meanings, *url;
-        if (!PyArg_ParseTuple(found, "O!Un", &PyDict_Type, &meanings, &url, &r->max_links)) {
+        if (!PyArg_ParseTuple(found, "O!nUn", &PyDict_Type, &meanings, &r->directory, &url, &r->max_links)) {
             result = FAILED;
         } else {
             Py_INCREF(meanings);

@@ -60,7 +60,8 @@ typedef struct {
     Py_ssize_t max_links;
     PyObject *a_kind, *image_kind, *script_kind, *canonical_kind, *rel_words, *kind_by_rel, *collapsed;
     Py_ssize_t max_anchor, max_rel, max_meaning;
-    Py_ssize_t learnt; /* how many meanings were added */
+    Py_ssize_t learnt;    /* how many meanings were added */
+    Py_ssize_t directory; /* the number of that for which they hold */
 
     /* What follows is not cleared for a page: of each only as many mean something as were counted. */
     const Tag *stack[MAX_DEPTH]; /* the open special elements */

@@ -38,7 +38,8 @@ class QuickPage(Elements):
         self._of_headers = len(links)
         columns = links.targets, links.anchors, links.fragments, links.kinds, links.rels
         names = _META_NAMES.union(self.agents)
-        texts = read(markup, self, columns, resolver.meanings, resolver.page, self.max_links, names, _TOOLS)
+        meanings, directory = resolver.meanings, resolver.directory
+        texts = read(markup, self, columns, meanings, directory, resolver.page, self.max_links, names, _TOOLS)
         if texts is None:
             return False
         links.tails, links.ends = texts
@@ -48,13 +49,13 @@ class QuickPage(Elements):
         """A fragment as URLs hold it."""
         return encoded_fragment(fragment)
 
-    def rebase(self, reference: str) -> tuple[dict[str, str], str, int] | bool | None:
+    def rebase(self, reference: str) -> tuple[dict[str, str], int, str, int] | bool | None:
         """What references mean behind a ``<base>``; None where nothing changes, False where it comes too late."""
         if not self.take_base(reference):
             return None
         if len(self.links) > self._of_headers or self.unresolved:
             return False
-        return self.resolver.meanings, self.resolver.page, self.max_links
+        return self.resolver.meanings, self.resolver.directory, self.resolver.page, self.max_links
 
     def learnt(self, count: int) -> None:
         """Hears how many references the reader has added to the meanings."""
