@@ -221,7 +221,7 @@ static int is_text_idle(const Reader *r) {
 static int read_page(Reader *r) {
     while (r->at < r->end) {
         int result;
-        const unsigned char *mark = *r->at == '<' ? r->at : memchr(r->at, '<', (size_t)(r->end - r->at));
+        const unsigned char *mark = find_near(r->at, r->end, '<');
         if (!mark) return read_text(r, r->end);
         if (is_text_idle(r)) r->at = mark;
         else if (mark > r->at && (result = read_text(r, mark)) <= 0) return result;

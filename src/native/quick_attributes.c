@@ -158,7 +158,7 @@ int read_some_attributes(Reader *r, int wanted) {
             p++;
             while (is_space(*p)) p++;
             if (*p == '"' || *p == '\'') {
-                const unsigned char *close = memchr(p + 1, *p, (size_t)(end - p - 1));
+                const unsigned char *close = find_near(p + 1, end, *p);
                 if (!close) break;
                 found.value.start = p + 1;
                 found.value.end = close;

@@ -7,6 +7,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #pragma GCC visibility push(hidden)
 
 typedef struct {
@@ -92,6 +96,19 @@ static inline int is_named(Span name, const char *wanted, Py_ssize_t size) {
 
 /* Fills the tables; to be called before anything else here. */
 void make_tables(void);
+
+/* Where a byte stands first, or NULL; it is mostly near, and then found without a call. */
+static inline const unsigned char *find_near(const unsigned char *p, const unsigned char *end, unsigned char wanted) {
+#ifdef __SSE2__
+    if (end - p >= 16) {
+        __m128i equal = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)p), _mm_set1_epi8((char)wanted));
+        int places = _mm_movemask_epi8(equal);
+        if (places) return p + __builtin_ctz((unsigned)places);
+        p += 16;
+    }
+#endif
+    return memchr(p, wanted, (size_t)(end - p));
+}
 
 /* Eight bytes as one number, the first one lowest. */
 static inline uint64_t eight_at(const unsigned char *p) {
