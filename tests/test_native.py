@@ -10,6 +10,7 @@ import hashlib
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from html import escape
 
 import msgspec
@@ -22,7 +23,7 @@ from weft.fetch.http import answer
 from weft.frontier import links as frontier_links
 from weft.parse.html import parse_page
 from weft.records import Link, LinkKind, Links
-from weft.store import warc, warc_heads
+from weft.store import cdxj, warc, warc_heads
 from weft.url import Resolver
 from weft.url.resolving import _shared
 
@@ -120,6 +121,38 @@ def test_a_plain_exchange_needs_no_python() -> None:
         request + b"x",
     ):
         assert native.exchange(*texts, head, b"body", broken) is None
+
+
+tails = st.lists(
+    st.sampled_from(["a", "B", "9", "/", ".", "~", "%41", "?", "&", "=", '"', "\\", " ", "\x7f", "\xe9"]), max_size=8
+)
+
+
+@given(
+    tails.map("".join), odd, st.one_of(st.none(), st.integers(-1, 999)), st.integers(-1, 1 << 70), tails.map("".join)
+)
+@example("a/B.html", "text/html", 200, 5, "weft-main-20260102030405-00001.warc.gz")
+@example("a/./b//c/", "", 404, 5, "f")
+def test_lines_of_the_index_are_written_alike(tail: str, mime: str, status: int | None, size: int, file: str) -> None:
+    for url in (f"http://www.h.test:80/{tail}", f"https://u@h.test/{tail}", tail):
+        row = cdxj.CdxRow(url, datetime(2026, 1, 2, tzinfo=UTC), mime, status, "sha1:ABC", size, 7, file)
+        found = cdxj.cdxj_line(row)
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            in_python(monkeypatch, "index_line")
+            assert cdxj.cdxj_line(row) == found
+
+
+def test_a_plain_line_of_the_index_needs_no_python() -> None:
+    assert native.index_line is not None
+    texts = "test,h)", "A/b.html/", "20260102030405", "http://h.test/A/b.html/", "text/html", "ABC", "f.warc.gz"
+    assert native.index_line(*texts, 200, 5, 7) == (
+        b'test,h)/a/b.html 20260102030405 {"url":"http://h.test/A/b.html/","mime":"text/html","status":"200",'
+        b'"digest":"ABC","length":"5","offset":"7","filename":"f.warc.gz"}\n'
+    )
+    for path in (".", "a/..", "//", "/a", "a//b", "a?b", "%41", "a b"):
+        assert native.index_line("test,h)", path, *texts[2:], 200, 5, 7) is None
+    for numbers in ((None, 5, 7), (200, -5, 7), (200, 5, 1 << 64), (200, True, 7)):
+        assert native.index_line(*texts, *numbers) is None
 
 
 rows = st.lists(
@@ -271,6 +304,7 @@ def test_weft_does_without_them() -> None:
         lambda: native.pack_links and native.pack_links(["x"], 1, 1, {}, [1], b"", bytes(4)),
         lambda: native.pack_links and native.pack_links([1], 1, 1, {"x": 1}, [1], b"", bytes(4)),
         lambda: native.count_external and native.count_external([1], "", ""),  # type: ignore[list-item]
+        lambda: native.index_line and native.index_line("host"),
         lambda: native.exchange and native.exchange("url"),
         lambda: native.exchange and native.exchange(*[""] * 9, b"", b"", b"", b""),
         lambda: native.exchange and native.exchange(*[""] * 10, b"", "", b""),

@@ -34,6 +34,10 @@ PyDoc_STRVAR(exchange_doc,
     "    request) -> tuple[bytes, bytes] | None\n\n"
     "The records of an answer and of its request, empty where there is none; None where one of the texts is not plain.");
 
+PyDoc_STRVAR(index_doc,
+    "index_line(host_key, path, stamp, url, mime, digest, filename, status, length, offset) -> bytes | None\n\n"
+    "The line of an answer in the index of the archive; None where it is not plain.");
+
 PyDoc_STRVAR(resolve_doc,
     "resolve(base, reference) -> str | None\n\n"
     "The URL that a plain path, with or without a query, leads to from a serialised URL; None for what is not plain.");
@@ -47,6 +51,7 @@ static PyMethodDef methods[] = {
     {"parse_head", parse_head, METH_O, head_doc},
     {"is_sound_answer", is_sound_answer, METH_VARARGS, sound_doc},
     {"exchange", (PyCFunction)(void (*)(void))exchange, METH_FASTCALL, exchange_doc},
+    {"index_line", (PyCFunction)(void (*)(void))index_line, METH_FASTCALL, index_doc},
     {"resolve", resolve_plainly, METH_VARARGS, resolve_doc},
     {"pack_links", pack_links, METH_VARARGS, pack_doc},
     {"count_external", count_external, METH_VARARGS, external_doc},

@@ -3,15 +3,11 @@
 
 #define PY_SSIZE_T_CLEAN
 #include "native.h"
+#include "plain.h"
 
 #include <string.h>
 
 enum { MAX_PARTS = 40 };
-
-typedef struct {
-    const char *bytes;
-    Py_ssize_t size;
-} Part;
 
 typedef struct {
     Part parts[MAX_PARTS];
@@ -44,16 +40,6 @@ static PyObject *joined(const Parts *all) {
     char *to = PyBytes_AS_STRING(record);
     for (int i = 0; i < all->count; to += all->parts[i++].size) memcpy(to, all->parts[i].bytes, (size_t)all->parts[i].size);
     return record;
-}
-
-/* Whether a text is printable ASCII with no byte below the lowest; then its bytes. */
-static int is_plain(PyObject *text, unsigned char lowest, Part *part) {
-    if (!PyUnicode_IS_COMPACT_ASCII(text)) return 0;
-    part->bytes = (const char *)PyUnicode_1BYTE_DATA(text);
-    part->size = PyUnicode_GET_LENGTH(text);
-    for (Py_ssize_t i = 0; i < part->size; i++)
-        if ((unsigned char)part->bytes[i] < lowest || part->bytes[i] == 0x7f) return 0;
-    return 1;
 }
 
 /* What all records say of their block, and the block itself, in two parts. */

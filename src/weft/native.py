@@ -41,6 +41,9 @@ is_sound_answer: Callable[[bytes, int], bool] | None = getattr(_native, "is_soun
 exchange: Callable[..., tuple[bytes, bytes] | None] | None = getattr(_native, "exchange", None)
 """The records of an answer and its request (``weft.store.warc``)."""
 
+index_line: Callable[..., bytes | None] | None = getattr(_native, "index_line", None)
+"""The line of an answer in the index of the archive (``weft.store.cdxj``)."""
+
 pack_links: Callable[..., str] | None = getattr(_native, "pack_links", None)
 count_external: Callable[[list[str], str, str], int | None] | None = getattr(_native, "count_external", None)
 """The links of a page as they are stored, and how many lead elsewhere (``weft.frontier.links``)."""

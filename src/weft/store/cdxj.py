@@ -19,6 +19,7 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 import msgspec
 
+from weft import native
 from weft.errors import StoreError
 from weft.lazy import regex
 
@@ -67,8 +68,13 @@ class CdxRow(NamedTuple):
 def stored_rows(connection: sqlite3.Connection) -> Iterator[CdxRow]:
     """What the index has a line for: every answer whose record lies in the archive, in no order."""
     for url, ms, mime, status, digest, length, offset, file, revisit in connection.execute(_STORED):
-        moment = datetime.fromtimestamp(ms / 1000, UTC)
+        moment = _moment(ms // 1000)
         yield CdxRow(url, moment, REVISIT_MIME if revisit else mime or "", status, digest, length, offset, file)
+
+
+@functools.lru_cache(maxsize=64)
+def _moment(epoch_s: int) -> datetime:
+    return datetime.fromtimestamp(epoch_s, UTC)
 
 
 _STORED = """
@@ -192,11 +198,18 @@ def _escaped(text: bytes) -> bytes:
 def cdxj_line(row: CdxRow) -> bytes:
     """One line of the index, its line end included."""
     url, date, mime, status, digest, length, offset, filename = row
+    mime, digest, stamp = mime or UNKNOWN_MIME, digest.removeprefix("sha1:"), _stamp(date)
+    if native.index_line is not None:
+        scheme, _, rest = url.partition("://")
+        authority, _, path = rest.partition("/")
+        host = _host_key(scheme, authority)
+        line = native.index_line(host, path, stamp, url, mime, digest, filename, status, length, offset)
+        if line is not None:
+            return line
     if not url.isascii() or not url.isprintable() or " " in url:
         url = _NOT_PLAIN.sub(_percent_encoded, url)
     if not mime.isascii() or not mime.isprintable():
-        mime = _NOT_PLAIN.sub("", mime)
-    mime, digest = mime or UNKNOWN_MIME, digest.removeprefix("sha1:")
+        mime = _NOT_PLAIN.sub("", mime) or UNKNOWN_MIME
     state = "-" if status is None else str(status)
     texts = f"{url}{mime}{digest}{filename}"
     if '"' in texts or "\\" in texts or not texts.isprintable():
@@ -206,12 +219,12 @@ def cdxj_line(row: CdxRow) -> bytes:
             f'{{"url":"{url}","mime":"{mime}","status":"{state}","digest":"{digest}","length":"{length}",'
             f'"offset":"{offset}","filename":"{filename}"}}'
         )
-    return f"{surt_key(url)} {_stamp(int(date.timestamp()))} {fields}\n".encode("utf-8", "replace")
+    return f"{surt_key(url)} {stamp} {fields}\n".encode("utf-8", "replace")
 
 
 @functools.lru_cache(maxsize=64)
-def _stamp(epoch_s: int) -> str:
-    return datetime.fromtimestamp(epoch_s, UTC).strftime("%Y%m%d%H%M%S").zfill(14)
+def _stamp(date: datetime) -> str:
+    return datetime.fromtimestamp(int(date.timestamp()), UTC).strftime("%Y%m%d%H%M%S").zfill(14)
 
 
 def _percent_encoded(found: re.Match[str]) -> str:
