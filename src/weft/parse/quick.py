@@ -7,6 +7,7 @@ leaves the page to the tree, so that the two never differ but in time: a page co
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Final
 
 from weft.native import read
@@ -37,7 +38,7 @@ class QuickPage(Elements):
         links, resolver = self.links, self.resolver
         self._of_headers = len(links)
         columns = links.targets, links.anchors, links.fragments, links.kinds, links.rels
-        names = _META_NAMES.union(self.agents)
+        names = _wanted_names(tuple(self.agents))
         meanings, directory = resolver.meanings, resolver.directory
         texts = read(markup, self, columns, meanings, directory, resolver.page, self.max_links, names, _TOOLS)
         if texts is None:
@@ -67,6 +68,12 @@ class QuickPage(Elements):
 
     def take_iframe(self, attr: Attr) -> None:
         self.take_frame(attr, IFRAME)
+
+
+@lru_cache(maxsize=64)
+def _wanted_names(agents: tuple[str, ...]) -> frozenset[str]:
+    """What a ``<meta>`` is called that the page wants to hear of."""
+    return _META_NAMES.union(agents)
 
 
 _TAKERS: Final[Mapping[str, Callable[[QuickPage, Attr], None]]] = {
