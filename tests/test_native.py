@@ -10,6 +10,7 @@ import hashlib
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from html import escape
 
 import msgspec
@@ -70,6 +71,59 @@ def test_the_block_of_a_record_is_the_same_either_way(monkeypatch: pytest.Monkey
     for name in ("digest", "digests", "is_sound_answer"):
         in_python(monkeypatch, name)
     assert warc.response_block(head, body) == found
+
+
+plain = st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_size=1, max_size=12)
+odd = st.one_of(plain, st.text(st.sampled_from("a :\r\n\t\x7f\xe9\u2028\ud800"), max_size=4))
+requests = st.one_of(
+    st.just(b"GET / HTTP/1.1\r\nHost: h.test\r\n\r\n"),
+    st.lists(
+        st.sampled_from(
+            [b"GET", b" ", b"/", b"x", b" HTTP/1.", b"0", b"1", b"2", b"\r\n", b"A: b\r\n", b":", b"\0", b"\n"]
+        ),
+        max_size=9,
+    ).map(b"".join),
+)
+
+
+@given(
+    url=odd, ip=odd, truncated=st.sampled_from(["", "length", "a\nb"]), request=requests, body=st.binary(max_size=99)
+)
+@example("http://h.test/", "127.0.0.1", "", b"GET / HTTP/1.1\r\n\r\n", b"")
+def test_records_are_written_alike(url: str, ip: str, truncated: str, request: bytes, body: bytes) -> None:
+    block = warc.response_block(b"HTTP/1.1 200 OK\r\n\r\n", body)
+    for protocol in ("", "h2"):
+        said = url, "2026-01-02T03:04:05Z", ip, protocol, truncated, ("urn:uuid:1", "urn:uuid:2"), block, body, request
+        found = warc.exchange_records(*said)
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            in_python(monkeypatch, "exchange")
+            assert warc.exchange_records(*said) == found
+
+
+def test_a_plain_exchange_needs_no_python() -> None:
+    assert native.exchange is not None
+    texts = (
+        "http://h.test/a",
+        "2026-01-02T03:04:05Z",
+        "::1",
+        "",
+        "",
+        "urn:uuid:1",
+        "urn:uuid:2",
+        "sha1:A",
+        "sha1:B",
+        "sha1:C",
+    )
+    head, request = b"HTTP/1.1 200 OK\r\n\r\n", b"GET /a HTTP/1.1\r\nHost: h.test\r\n\r\n"
+    assert native.exchange(*texts, head, b"body", request) is not None
+    for broken in (
+        b"get / HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.2\r\n\r\n",
+        b"GET  HTTP/1.1\r\n\r\n",
+        request[:-1],
+        request + b"x",
+    ):
+        assert native.exchange(*texts, head, b"body", broken) is None
 
 
 rows = st.lists(
@@ -335,6 +389,9 @@ def test_weft_does_without_them() -> None:
         lambda: native.known_links and native.known_links([1], [1], b"\1", 1, 0, 1, ""),
         lambda: native.count_external and native.count_external([1], "", ""),  # type: ignore[list-item]
         lambda: native.cdxj_line and native.cdxj_line(("http://h.test/",)),
+        lambda: native.exchange and native.exchange("url"),
+        lambda: native.exchange and native.exchange(*[""] * 9, b"", b"", b"", b""),
+        lambda: native.exchange and native.exchange(*[""] * 10, b"", "", b""),
     ],
 )
 def test_wrong_arguments_are_errors(call: Callable[[], object]) -> None:

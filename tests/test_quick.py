@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 from hypothesis import given, settings
@@ -260,3 +261,26 @@ def test_a_failure_of_python_passes_through(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_anchors_are_cut_at_the_same_place() -> None:
     assert anchors(f"<a href=1>{'x' * 499} {'y' * 99}</a>".encode()) == ["x" * 499]
+
+
+def test_spaces_of_all_kinds_are_collapsed() -> None:
+    """Every character that Python splits at, those around them, and what is no character at all."""
+    spaces = [chr(code) for code in range(0x110000) if chr(code).isspace()]
+    for code in sorted({ord(space) + step for space in spaces for step in (-1, 0, 1)} | {0xD7FF, 0xE000, 0x1F600}):
+        text = f"{chr(code)}x{chr(code)} {chr(code)}\xe9\u20ac{chr(code)}"
+        if code > 0x20 and chr(code) not in "<&":
+            assert anchors(f"<a href=1>{text}</a><img src=i alt='{text}'>".encode()) == [" ".join(text.split())] * 2
+    for broken in (b"\xc2", b"\xe2\x80", b"\xc0\xa0", b"\xe0\x80\xa0", b"\xed\xa0\x80", b"\xf0\x9f\x98", b"\xff"):
+        ways(b"<a href=1> " + broken + b" x</a><a href=2>" + broken)
+
+
+def test_a_reference_has_a_meaning_of_its_own_in_every_directory() -> None:
+    """However many were met before, and in whatever order: in few places they push each other out."""
+    references = [f"{'../' * (number % 3)}page{number}.html" for number in range(3_000)]
+    markup = "".join(f"<a href={reference}>x</a>" for reference in references).encode()
+    bases = ["http://h.test/a/b/c/", "http://h.test/a/b/d/", "https://h.test/a/b/c/"]
+    for base in bases * 2:
+        links = parse_page(b"<p>" + markup, base + "page", "text/html").links
+        assert links.targets == [urljoin(base, reference) for reference in references]
+        links = parse_page(f"<base href={base}>".encode() + markup, "http://other.test/", "text/html").links
+        assert links.targets == [urljoin(base, reference) for reference in references]

@@ -184,6 +184,18 @@ static int are_sound(const Byte *at, const Byte *end, Py_ssize_t body_size) {
     return end - at == 2 && at[0] == '\r' && at[1] == '\n';
 }
 
+int is_sound_request(const char *head, Py_ssize_t size) {
+    static const char version[] = " HTTP/1.";
+    const Byte *start = (const Byte *)head, *p = start, *end = start + size, *stop = memchr(head, '\r', (size_t)size);
+    if (!stop || stop + 1 >= end || stop[1] != '\n' || stop - start < (Py_ssize_t)sizeof version) return 0;
+    const Byte *target_end = stop - sizeof version; /* its zero stands for the last digit */
+    if (memcmp(target_end, version, sizeof version - 1) != 0 || (stop[-1] != '0' && stop[-1] != '1')) return 0;
+    while (p < target_end && *p >= 'A' && *p <= 'Z') p++;
+    if (p == start || p == target_end || *p != ' ' || ++p == target_end) return 0;
+    while (p < target_end && *p > ' ' && *p < 0x7f) p++;
+    return p == target_end && are_sound(stop + 2, end, -1);
+}
+
 PyObject *is_sound_answer(PyObject *Py_UNUSED(module), PyObject *args) {
     const char *head;
     Py_ssize_t size, body_size, version_end;

@@ -16,7 +16,8 @@ typedef struct {
 /* Makes room for so many bytes more; -1 with an exception where there is none. */
 int make_room(Json *json, Py_ssize_t size);
 
-/* Appends a text in UTF-8 in quotes, and makes the room it needs; -1 with an exception where there is none. */
+/* Appends a text in UTF-8 in quotes, and makes the room it needs, and that of six bytes more; -1 with an exception where
+   there is none. */
 int put_text(Json *json, const char *bytes, Py_ssize_t size);
 
 /* Appends a few signs where there is room for them. */

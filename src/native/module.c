@@ -5,7 +5,7 @@
 #include "native.h"
 
 PyDoc_STRVAR(read_doc,
-    "read(body, page, links, meanings, url, max_links, meta_names, tools) -> tuple[bytes, bytes] | None\n\n"
+    "read(body, page, links, meanings, directory, url, max_links, meta_names, tools) -> tuple[bytes, bytes] | None\n\n"
     "Reads a page, in UTF-8, adds its links to the columns, and tells the page what else it says.\n"
     "None: only its tree tells; what was added and told until then is to be forgotten. Else the tails of the links, and\n"
     "where each of them ends; the columns of anchors and fragments are empty then.");
@@ -37,6 +37,11 @@ PyDoc_STRVAR(sound_doc,
     "is_sound_answer(head, body_size) -> bool\n\n"
     "Whether every reader finds the end of a head, and it tells no other length than its body has.");
 
+PyDoc_STRVAR(exchange_doc,
+    "exchange(url, date, ip, protocol, truncated, id, request_id, payload_digest, digest, request_digest, head, body,\n"
+    "    request) -> tuple[bytes, bytes] | None\n\n"
+    "The records of an answer and of its request, empty where there is none; None where one of the texts is not plain.");
+
 PyDoc_STRVAR(resolve_doc,
     "resolve(base, reference) -> str | None\n\n"
     "The URL that a plain path, with or without a query, leads to from a serialised URL; None for what is not plain.");
@@ -51,8 +56,10 @@ PyDoc_STRVAR(external_doc,
 
 PyDoc_STRVAR(memory_doc,
     "keep_freed_memory()\n\nHas the C library keep what is freed for the next that is asked for, up to a bound.");
+
 PyDoc_STRVAR(cdxj_doc,
     "cdxj_line(row) -> bytes | None\n\nA line of the index of the archive; None where something in it is not plain.");
+
 PyDoc_STRVAR(csv_doc,
     "csv_lines(rows) -> str | None\n\n"
     "Rows of texts and numbers as CSV, safe for spreadsheets; None where one of them is not plain.");
@@ -61,6 +68,7 @@ static PyMethodDef methods[] = {
     {"read", read_quickly, METH_VARARGS, read_doc},
     {"parse_head", parse_head, METH_O, head_doc},
     {"is_sound_answer", is_sound_answer, METH_VARARGS, sound_doc},
+    {"exchange", (PyCFunction)(void (*)(void))exchange, METH_FASTCALL, exchange_doc},
     {"resolve", resolve_plainly, METH_VARARGS, resolve_doc},
     {"offer_kinds", offer_kinds, METH_VARARGS, offer_doc},
     {"recall", recall, METH_VARARGS, recall_doc},

@@ -16,6 +16,10 @@ int prepare_heads(void);
 PyObject *parse_head(PyObject *module, PyObject *lines);
 PyObject *is_sound_answer(PyObject *module, PyObject *args);
 
+/* Whether every reader finds the end of the head of a request, and its target. */
+int is_sound_request(const char *head, Py_ssize_t size);
+PyObject *exchange(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
 enum { MAX_PLAIN_URL = 4096 };
 Py_ssize_t plain_url(const char *base, Py_ssize_t base_size, const char *reference, Py_ssize_t size, char *url);
 PyObject *resolve_plainly(PyObject *module, PyObject *args);

@@ -20,6 +20,7 @@
 #include "quick_links.h"
 #include "quick_tails.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "native.h"
@@ -28,6 +29,14 @@ static void take_attributes_of_html(Reader *r) {
     const Span *language = attribute(r, "lang"), *xml_language = attribute(r, "xml:lang");
     if (language && !r->language.start) r->language = *language;
     if (xml_language && !r->xml_language.start) r->xml_language = *xml_language;
+}
+
+static int start_outer(Reader *r, const Tag *tag) {
+    if (tag->flags & STRANGE) return UNSURE;
+    if (tag->kind == HTML) take_attributes_of_html(r);
+    if (tag->kind != BODY) return DONE;
+    r->has_body = 1;
+    return r->in_head_noscript ? UNSURE : DONE;
 }
 
 /* The start of an element where only parts of a table belong; *is_over where nothing more is to be done for it. */
@@ -128,25 +137,24 @@ static int start_tag(Reader *r, const Tag *tag, const Name *name) {
     const unsigned char *start = r->at;
     int result = read_attributes(r, tag->flags & (WANTED | TOLD));
     if (result <= 0 || r->is_cut) return result;
-    if (tag->flags & STRANGE) return UNSURE;
-    if (tag->kind == HTML) take_attributes_of_html(r);
-    if (tag->kind == HTML || tag->kind == HEAD) return DONE;
-    if (tag->kind == BODY) {
-        r->has_body = 1;
-        return r->in_head_noscript ? UNSURE : DONE;
-    }
+    if (tag->flags & (STRANGE | OUTER)) return start_outer(r, tag);
     if (r->in_head_noscript && tag->kind != LINK && tag->kind != META && tag->kind != STYLE) return UNSURE;
     if (!(tag->flags & IN_HEAD)) r->has_body = 1;
     if (r->in_link && tag->flags & NOT_IN_LINK) return UNSURE;
 
-    if (top(r)->kind == SELECT) return tag->kind == OPTION ? DONE : UNSURE;
-    if (top(r)->kind == COLGROUP && tag->kind != COL) r->depth--;
+    const Tag *open = top(r);
+    if (open->kind == SELECT) return tag->kind == OPTION ? DONE : UNSURE;
+    if (open->kind == COLGROUP && tag->kind != COL) {
+        r->depth--;
+        open = top(r);
+    }
     if (tag->flags & STRUCTURE) return start_table_part(r, tag);
-    if (is_table_part(top(r))) {
+    if (is_table_part(open)) {
         int is_over;
         if ((result = start_in_table(r, tag, &is_over)) <= 0 || is_over) return result;
     }
     if (r->ended < r->loose_count && !(tag->flags & (CLOSES_P | IN_HEAD)) && (result = remake(r)) <= 0) return result;
+    if (tag->flags & LOOSE) return open_loose(r, tag, name, r->at - start);
     if (tag->kind == FORM && r->has_form) return DONE;
     if ((result = end_before(r, tag)) <= 0) return result;
     if (r->in_link && (tag == tag_pre || tag == tag_listing)) return UNSURE; /* their first newline is no space */
@@ -168,6 +176,7 @@ static int end_tag(Reader *r, const Tag *tag, const Name *name) {
         if (tag->kind == FORM) r->has_form = 0;
         return r->in_link && tag->kind == A ? UNSURE : DONE;
     }
+    if (tag->flags & LOOSE) return end_loose(r, tag, name);
     if (r->in_link && r->doubtful && tag->flags & SPECIAL) return UNSURE;
     switch (tag->kind) {
     case A:
@@ -204,22 +213,30 @@ static int end_tag(Reader *r, const Tag *tag, const Name *name) {
     return end_loose(r, tag, name);
 }
 
+/* Whether text changes nothing here: it begins no body, belongs to no link, and makes no element again. */
+static int is_text_idle(const Reader *r) {
+    return r->has_body && !r->in_link && r->ended >= r->loose_count && !is_table_part(top(r));
+}
+
 static int read_page(Reader *r) {
     while (r->at < r->end) {
         int result;
-        const unsigned char *mark = *r->at == '<' ? r->at : memchr(r->at, '<', (size_t)(r->end - r->at));
+        const unsigned char *mark = find_near(r->at, r->end, '<');
         if (!mark) return read_text(r, r->end);
-        if (mark > r->at && (result = read_text(r, mark)) <= 0) return result;
+        if (is_text_idle(r)) r->at = mark;
+        else if (mark > r->at && (result = read_text(r, mark)) <= 0) return result;
         unsigned char next = mark[1];
         Name name;
         if (is_letter(next)) {
             r->has_begun = 1;
-            r->at = read_name(mark + 1, &name);
-            result = start_tag(r, find_tag(&name), &name);
+            r->at = mark + 1;
+            const Tag *tag = read_tag(&r->at, r->end, &name);
+            result = start_tag(r, tag, &name);
         } else if (next == '/' && is_letter(mark[2])) {
             r->has_begun = 1;
-            r->at = read_name(mark + 2, &name);
-            result = end_tag(r, find_tag(&name), &name);
+            r->at = mark + 2;
+            const Tag *tag = read_tag(&r->at, r->end, &name);
+            result = end_tag(r, tag, &name);
         } else if (next == '!' || next == '?' || (next == '/' && mark + 2 < r->end)) {
             r->at = comment_end(r);
             result = DONE;
@@ -239,9 +256,9 @@ static int finish(Reader *r) {
 PyObject *read_quickly(PyObject *Py_UNUSED(module), PyObject *args) {
     Reader r;
     PyObject *body, *links, *tools;
-    memset(&r, 0, sizeof r);
-    if (!PyArg_ParseTuple(args, "SOO!O!UnOO!", &body, &r.page, &PyTuple_Type, &links, &PyDict_Type, &r.meanings, &r.url,
-                          &r.max_links, &r.meta_names, &PyTuple_Type, &tools))
+    memset(&r, 0, offsetof(Reader, stack));
+    if (!PyArg_ParseTuple(args, "SOO!O!nUnOO!", &body, &r.page, &PyTuple_Type, &links, &PyDict_Type, &r.meanings,
+                          &r.directory, &r.url, &r.max_links, &r.meta_names, &PyTuple_Type, &tools))
         return NULL;
     PyObject *result = NULL;
     if (!PyArg_ParseTuple(links, "O!O!O!O!O!", &PyList_Type, &r.targets, &PyList_Type, &r.anchors, &PyList_Type,
@@ -249,7 +266,7 @@ PyObject *read_quickly(PyObject *Py_UNUSED(module), PyObject *args) {
         !PyArg_ParseTuple(tools, "OOOOOOOnnn", &r.a_kind, &r.image_kind, &r.script_kind, &r.canonical_kind,
                           &r.rel_words, &r.kind_by_rel, &r.collapsed, &r.max_anchor, &r.max_rel, &r.max_meaning))
         goto end;
-    if (r.max_anchor > 1000) {
+    if (r.max_anchor > MAX_COLLAPSED) {
         PyErr_SetString(PyExc_ValueError, "anchors of at most 1000 characters");
         goto end;
     }

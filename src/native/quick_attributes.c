@@ -30,20 +30,52 @@ PyObject *text_of_value(Reader *r, Span span) {
     return text_of((const char *)value.start, value.end - value.start);
 }
 
+static int is_rest(unsigned char c) { return (c & 0xc0) == 0x80; }
+
+/* How many bytes a character beyond ASCII has; 0 where it is none, or one of those that take a closer look. */
+static int width_of(const unsigned char *p, const unsigned char *end) {
+    if (*p >= 0xc2 && *p < 0xe0) return end - p > 1 && is_rest(p[1]) ? 2 : 0;
+    if (*p > 0xe0 && *p < 0xf0 && *p != 0xed) return end - p > 2 && is_rest(p[1]) && is_rest(p[2]) ? 3 : 0;
+    return 0;
+}
+
+/* Whether a character of two or three bytes is one of Unicode's spaces. */
+static int is_wide_space(const unsigned char *p) {
+    switch (*p) {
+    case 0xc2:
+        return p[1] == 0x85 || p[1] == 0xa0;
+    case 0xe1:
+        return p[1] == 0x9a && p[2] == 0x80;
+    case 0xe2:
+        if (p[1] == 0x81) return p[2] == 0x9f;
+        return p[1] == 0x80 && (p[2] <= 0x8a || p[2] == 0xa8 || p[2] == 0xa9 || p[2] == 0xaf);
+    case 0xe3:
+        return p[1] == 0x80 && p[2] == 0x80;
+    default:
+        return 0;
+    }
+}
+
 Py_ssize_t collapse(const unsigned char *bytes, Py_ssize_t size, char *kept) {
     Py_ssize_t count = 0;
-    for (Py_ssize_t i = 0; i < size; i++) {
-        if (!is_python_space(bytes[i])) kept[count++] = (char)bytes[i];
-        else if (count && kept[count - 1] != ' ') kept[count++] = ' ';
+    for (const unsigned char *end = bytes + size; bytes < end;) {
+        int width = *bytes < 0x80 ? 1 : width_of(bytes, end);
+        if (!width) return -1;
+        if (width == 1 ? is_python_space(*bytes) : is_wide_space(bytes)) {
+            if (count && kept[count - 1] != ' ') kept[count++] = ' ';
+            bytes += width;
+        } else {
+            do kept[count++] = (char)*bytes++;
+            while (--width);
+        }
     }
     return count && kept[count - 1] == ' ' ? count - 1 : count;
 }
 
-PyObject *anchor_of(Reader *r, const unsigned char *bytes, Py_ssize_t size, int is_ascii) {
-    if (is_ascii && size <= r->max_anchor) {
-        char kept[1024];
-        return PyUnicode_DecodeASCII(kept, collapse(bytes, size, kept), NULL);
-    }
+PyObject *anchor_of(Reader *r, const unsigned char *bytes, Py_ssize_t size) {
+    char collapsed[MAX_COLLAPSED];
+    Py_ssize_t count = size <= r->max_anchor ? collapse(bytes, size, collapsed) : -1;
+    if (count >= 0) return text_of(collapsed, count);
     PyObject *text = text_of((const char *)bytes, size), *kept;
     if (!text) return NULL;
     if (PyUnicode_GetLength(text) <= r->max_anchor) {
@@ -64,9 +96,7 @@ PyObject *words_of(Reader *r, const Span *span) {
         return empty_text;
     }
     if (value_of(r, *span, &value) < 0) return NULL;
-    unsigned char any = 0;
-    for (const unsigned char *p = value.start; p < value.end; p++) any |= *p;
-    return anchor_of(r, value.start, value.end - value.start, any < 0x80);
+    return anchor_of(r, value.start, size_of(value));
 }
 
 PyObject *attribute_dict(Reader *r) {
@@ -107,12 +137,11 @@ static int check_code(Reader *r, Span value) {
     return has_word(code, "location") || has_word(code, "window.open") ? UNSURE : DONE;
 }
 
-int read_attributes(Reader *r, int wanted) {
+int read_some_attributes(Reader *r, int wanted) {
     const unsigned char *p = r->at, *end = r->end;
-    r->attribute_count = 0;
     for (;;) {
         int slash = 0;
-        for (; is_space(*p) || *p == '/'; p++) slash = *p == '/';
+        for (; classes[*p] & BETWEEN; p++) slash = *p == '/';
         if (*p == '>') {
             r->is_closed = slash;
             r->at = p + 1;
@@ -121,6 +150,7 @@ int read_attributes(Reader *r, int wanted) {
         if (p >= end) break;
         Attribute found = {{p, p}, {NULL, NULL}};
         p++; /* whatever it is: a leading "=" belongs to the name */
+        if (end - p >= 8) p += count_letters(eight_at(p));
         while (!(classes[*p] & ATTRIBUTE_END)) p++;
         found.name.end = found.value.start = found.value.end = p;
         while (is_space(*p)) p++;
@@ -128,7 +158,7 @@ int read_attributes(Reader *r, int wanted) {
             p++;
             while (is_space(*p)) p++;
             if (*p == '"' || *p == '\'') {
-                const unsigned char *close = memchr(p + 1, *p, (size_t)(end - p - 1));
+                const unsigned char *close = find_near(p + 1, end, *p);
                 if (!close) break;
                 found.value.start = p + 1;
                 found.value.end = close;

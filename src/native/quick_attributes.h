@@ -9,8 +9,17 @@
 
 #pragma GCC visibility push(hidden)
 
+/* Reads attributes where there are some, or else the end of a tag that is not just ">". */
+int read_some_attributes(Reader *r, int wanted);
+
 /* Reads the attributes of a tag, from behind its name to behind its ">". UNSURE where one of them holds a link. */
-int read_attributes(Reader *r, int wanted);
+static inline int read_attributes(Reader *r, int wanted) {
+    r->attribute_count = 0;
+    r->is_closed = 0;
+    if (*r->at != '>') return read_some_attributes(r, wanted);
+    r->at++;
+    return DONE;
+}
 
 /* The value of an attribute of the tag as it is written, or NULL. */
 static inline const Span *attribute(const Reader *r, const char *name) {
@@ -31,11 +40,13 @@ int value_of(Reader *r, Span span, Span *value);
 
 PyObject *text_of_value(Reader *r, Span span);
 
-/* Copies text of ASCII with its spaces collapsed, as Python's split() sees them; how long it is then. */
+enum { MAX_COLLAPSED = 1000 };
+
+/* Copies text with its spaces collapsed, as Python's split() sees them; how long it is then, or -1: Python should look. */
 Py_ssize_t collapse(const unsigned char *bytes, Py_ssize_t size, char *kept);
 
 /* The words of a text as they are kept: spaces collapsed, cut to the length of an anchor. */
-PyObject *anchor_of(Reader *r, const unsigned char *bytes, Py_ssize_t size, int is_ascii);
+PyObject *anchor_of(Reader *r, const unsigned char *bytes, Py_ssize_t size);
 
 /* The value of an attribute as words: an anchor, or the empty text where there is none. */
 PyObject *words_of(Reader *r, const Span *span);

@@ -11,12 +11,16 @@ enum { MAX_ADOPTIONS = 8 }; /* through more blocks an end tag does not reach (13
 int push(Reader *r, const Tag *tag) {
     if (r->depth == MAX_DEPTH) return UNSURE;
     r->stack[r->depth++] = tag;
+    r->open_paragraphs += tag->kind == P;
     return DONE;
 }
 
 int pop_to(Reader *r, int depth, int with_marker) {
-    while (--r->depth > depth)
+    while (--r->depth > depth) {
         if (r->stack[r->depth]->kind == OBJECT) return UNSURE; /* its own marker stays */
+        r->open_paragraphs -= r->stack[r->depth]->kind == P;
+    }
+    r->open_paragraphs -= r->stack[depth]->kind == P;
     int first = r->loose_count, kept;
     while (first && r->loose[first - 1].depth > depth) first--;
     kept = first;
@@ -52,7 +56,7 @@ int in_scope(const Reader *r, int kind, Scope scope) {
 }
 
 int close_p(Reader *r) {
-    int at = in_scope(r, P, BUTTON_SCOPE);
+    int at = r->open_paragraphs ? in_scope(r, P, BUTTON_SCOPE) : -1;
     return at < 0 ? DONE : pop_to(r, at, 0);
 }
 

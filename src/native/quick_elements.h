@@ -9,9 +9,7 @@
 
 static inline const Tag *top(const Reader *r) { return r->depth ? r->stack[r->depth - 1] : &unknown_tag; }
 
-static inline int is_table_part(const Tag *tag) {
-    return tag->kind == TABLE || tag->kind == TBODY || tag->kind == TR || tag->kind == COLGROUP;
-}
+static inline int is_table_part(const Tag *tag) { return tag->flags & IN_TABLE; }
 
 int push(Reader *r, const Tag *tag);
 

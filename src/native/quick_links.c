@@ -2,6 +2,7 @@
 #include "quick_links.h"
 
 #include "native.h"
+#include "quick_meanings.h"
 #include "quick_tails.h"
 
 #include <string.h>
@@ -24,9 +25,8 @@ int prepare_links(void) {
 
 /* Whether a fragment is written as URLs hold it. */
 static int is_plain_fragment(const unsigned char *start, const unsigned char *end) {
-    for (; start < end; start++)
-        if (*start <= ' ' || *start >= 0x7f || *start == '"' || *start == '<' || *start == '>' || *start == '`') return 0;
-    return 1;
+    while (start < end && classes[*start] & IN_FRAGMENT) start++;
+    return start == end;
 }
 
 /* Notes the texts of a link, of which the anchor is Python's. */
@@ -41,11 +41,18 @@ static int note_with(Reader *r, PyObject *anchor, const char *fragment, Py_ssize
 static PyObject *meaning_of(Reader *r, const unsigned char *start, const unsigned char *end) {
     char url[MAX_PLAIN_URL];
     Py_ssize_t base_size, size;
+    PyObject *found = known_meaning(r->directory, (Span){start, end});
+    if (found) {
+        Py_INCREF(found);
+        return found;
+    }
     PyObject *path = text_of((const char *)start, end - start);
     if (!path) return NULL;
-    PyObject *found = PyDict_GetItemWithError(r->meanings, path);
-    Py_XINCREF(found);
-    if (!found && !PyErr_Occurred()) {
+    found = PyDict_GetItemWithError(r->meanings, path);
+    if (found) {
+        Py_INCREF(found);
+        remember_meaning(r->directory, (Span){start, end}, path, found);
+    } else if (!PyErr_Occurred()) {
         const char *base = PyUnicode_AsUTF8AndSize(r->url, &base_size);
         size = base ? plain_url(base, base_size, (const char *)start, end - start, url) : 0;
         if (size) found = PyUnicode_DecodeASCII(url, size, NULL);
@@ -130,11 +137,10 @@ end:
 /* Appends what a link is called to the words, spaces collapsed. */
 static int append_anchor(Reader *r) {
     const unsigned char *bytes = (const unsigned char *)r->link_text.bytes;
-    if (r->link_text.is_ascii && r->link_text.size <= r->max_anchor) {
-        char kept[1024];
-        return append(&r->words, (const unsigned char *)kept, collapse(bytes, r->link_text.size, kept));
-    }
-    PyObject *cut = anchor_of(r, bytes, r->link_text.size, r->link_text.is_ascii);
+    char kept[MAX_COLLAPSED];
+    Py_ssize_t count = r->link_text.size <= r->max_anchor ? collapse(bytes, r->link_text.size, kept) : -1;
+    if (count >= 0) return append(&r->words, (const unsigned char *)kept, count);
+    PyObject *cut = anchor_of(r, bytes, r->link_text.size);
     PyObject *anchor = cut ? words(cut) : NULL; /* cut, maybe behind a space */
     Py_ssize_t size;
     const char *text = anchor ? PyUnicode_AsUTF8AndSize(anchor, &size) : NULL;
@@ -203,7 +209,7 @@ int take_base(Reader *r) {
         result = UNSURE;
     } else if (found != Py_None) {
         PyObject *meanings, *url;
-        if (!PyArg_ParseTuple(found, "O!Un", &PyDict_Type, &meanings, &url, &r->max_links)) {
+        if (!PyArg_ParseTuple(found, "O!nUn", &PyDict_Type, &meanings, &r->directory, &url, &r->max_links)) {
             result = FAILED;
         } else {
             Py_INCREF(meanings);

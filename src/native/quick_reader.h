@@ -28,10 +28,8 @@ typedef struct {
 
 typedef struct {
     const unsigned char *at, *end;
-    const Tag *stack[MAX_DEPTH]; /* the open special elements */
-    int depth;
-    Loose loose[MAX_LOOSE]; /* the others: outside of links some that have ended too */
-    int loose_count;
+    int depth, loose_count; /* of the stack and the loose ones, below */
+    int open_paragraphs;
     int ended; /* the first of the formatting ones among them that ended with a parent: text makes them again */
     Py_ssize_t remade_b;
     int has_begun; /* it is too late for a doctype */
@@ -47,7 +45,6 @@ typedef struct {
     Text link_text, link_alts;
     int link_loose; /* how many loose elements were open before it */
 
-    Attribute attributes[MAX_ATTRIBUTES];
     int attribute_count;
     int is_cut;    /* the page ends within the tag */
     int is_closed; /* it ends in "/>" */
@@ -63,7 +60,13 @@ typedef struct {
     Py_ssize_t max_links;
     PyObject *a_kind, *image_kind, *script_kind, *canonical_kind, *rel_words, *kind_by_rel, *collapsed;
     Py_ssize_t max_anchor, max_rel, max_meaning;
-    Py_ssize_t learnt; /* how many meanings were added */
+    Py_ssize_t learnt;    /* how many meanings were added */
+    Py_ssize_t directory; /* the number of that for which they hold */
+
+    /* What follows is not cleared for a page: of each only as many mean something as were counted. */
+    const Tag *stack[MAX_DEPTH]; /* the open special elements */
+    Loose loose[MAX_LOOSE]; /* the others: outside of links some that have ended too */
+    Attribute attributes[MAX_ATTRIBUTES];
 } Reader;
 
 #pragma GCC visibility pop

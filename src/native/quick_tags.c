@@ -5,31 +5,30 @@ enum { TABLE_BITS = 9 };
 
 /* the name is filled in by make_tables */
 #define TAG(text, kind, flags) {text, kind, flags, {0, 0, {NULL, NULL}}}
+#define FORMATS(text) TAG(text, FORMAT, FORMATTING | LOOSE)
 #define BLOCKS(text) TAG(text, BLOCK_OF, SPECIAL | CLOSES_P | BLOCK)
 static Tag tags[] = {
     TAG("a", A, FORMATTING | WANTED),
     TAG("area", AREA, VOID | TOLD),
     TAG("audio", AUDIO, TOLD),
     TAG("base", BASE, VOID | TOLD | IN_HEAD),
-    TAG("body", BODY, 0),
+    TAG("body", BODY, OUTER),
     TAG("button", BUTTON, SPECIAL | BLOCK),
     TAG("caption", CAPTION, SPECIAL | SCOPE | STRUCTURE),
     TAG("td", CELL_D, SPECIAL | SCOPE | STRUCTURE),
     TAG("th", CELL_H, SPECIAL | SCOPE | STRUCTURE),
     TAG("col", COL, VOID | STRUCTURE),
-    TAG("colgroup", COLGROUP, SPECIAL | STRUCTURE),
+    TAG("colgroup", COLGROUP, SPECIAL | STRUCTURE | IN_TABLE),
     TAG("dd", DD, SPECIAL | CLOSES_P),
     TAG("dt", DT, SPECIAL | CLOSES_P),
     TAG("embed", EMBED, VOID | TOLD),
     TAG("form", FORM, SPECIAL | CLOSES_P | TOLD),
-    TAG("b", FORMAT, FORMATTING), TAG("big", FORMAT, FORMATTING), TAG("code", FORMAT, FORMATTING),
-    TAG("em", FORMAT, FORMATTING), TAG("font", FORMAT, FORMATTING), TAG("i", FORMAT, FORMATTING),
-    TAG("s", FORMAT, FORMATTING), TAG("small", FORMAT, FORMATTING), TAG("strike", FORMAT, FORMATTING),
-    TAG("strong", FORMAT, FORMATTING), TAG("tt", FORMAT, FORMATTING), TAG("u", FORMAT, FORMATTING),
+    FORMATS("b"), FORMATS("big"), FORMATS("code"), FORMATS("em"), FORMATS("font"), FORMATS("i"), FORMATS("s"),
+    FORMATS("small"), FORMATS("strike"), FORMATS("strong"), FORMATS("tt"), FORMATS("u"),
     TAG("h1", H, SPECIAL | CLOSES_P), TAG("h2", H, SPECIAL | CLOSES_P), TAG("h3", H, SPECIAL | CLOSES_P),
     TAG("h4", H, SPECIAL | CLOSES_P), TAG("h5", H, SPECIAL | CLOSES_P), TAG("h6", H, SPECIAL | CLOSES_P),
-    TAG("head", HEAD, IN_HEAD),
-    TAG("html", HTML, IN_HEAD | WANTED),
+    TAG("head", HEAD, IN_HEAD | OUTER),
+    TAG("html", HTML, IN_HEAD | WANTED | OUTER),
     TAG("iframe", IFRAME, RAW | TOLD | NOT_IN_LINK),
     TAG("img", IMG, VOID | WANTED),
     TAG("input", INPUT, VOID | WANTED),
@@ -51,12 +50,12 @@ static Tag tags[] = {
     TAG("select", SELECT, SPECIAL | SCOPE | NOT_IN_LINK),
     TAG("source", SOURCE, VOID | TOLD),
     TAG("style", STYLE, RAW | NOT_IN_LINK | IN_HEAD),
-    TAG("table", TABLE, SPECIAL | SCOPE | CLOSES_P),
-    TAG("tbody", TBODY, SPECIAL | STRUCTURE), TAG("tfoot", TBODY, SPECIAL | STRUCTURE),
-    TAG("thead", TBODY, SPECIAL | STRUCTURE),
+    TAG("table", TABLE, SPECIAL | SCOPE | CLOSES_P | IN_TABLE),
+    TAG("tbody", TBODY, SPECIAL | STRUCTURE | IN_TABLE), TAG("tfoot", TBODY, SPECIAL | STRUCTURE | IN_TABLE),
+    TAG("thead", TBODY, SPECIAL | STRUCTURE | IN_TABLE),
     TAG("textarea", TEXTAREA, RAW | NOT_IN_LINK),
     TAG("title", TITLE, RAW | IN_HEAD | NOT_IN_LINK),
-    TAG("tr", TR, SPECIAL | STRUCTURE),
+    TAG("tr", TR, SPECIAL | STRUCTURE | IN_TABLE),
     TAG("track", TRACK, VOID | TOLD),
     TAG("video", VIDEO, TOLD),
     TAG("applet", STRANGER, STRANGE), TAG("dialog", STRANGER, STRANGE), TAG("frame", STRANGER, STRANGE),
@@ -66,6 +65,9 @@ static Tag tags[] = {
     TAG("rtc", STRANGER, STRANGE),
     TAG("svg", SVG, 0),
     TAG("template", STRANGER, STRANGE),
+    /* the most common of those that are not known otherwise, so that they are found at once */
+    TAG("abbr", OTHER, LOOSE), TAG("cite", OTHER, LOOSE), TAG("label", OTHER, LOOSE), TAG("span", OTHER, LOOSE),
+    TAG("sub", OTHER, LOOSE), TAG("sup", OTHER, LOOSE), TAG("time", OTHER, LOOSE), TAG("var", OTHER, LOOSE),
     BLOCKS("address"), BLOCKS("article"), BLOCKS("aside"), BLOCKS("blockquote"), BLOCKS("center"), BLOCKS("details"),
     BLOCKS("dir"), BLOCKS("div"), BLOCKS("dl"), BLOCKS("fieldset"), BLOCKS("figcaption"), BLOCKS("figure"),
     BLOCKS("footer"), BLOCKS("header"), BLOCKS("hgroup"), BLOCKS("listing"), BLOCKS("main"), BLOCKS("menu"),
@@ -73,7 +75,7 @@ static Tag tags[] = {
 };
 enum { TAGS = sizeof tags / sizeof tags[0] };
 
-const Tag unknown_tag = TAG("", OTHER, 0);
+const Tag unknown_tag = TAG("", OTHER, LOOSE);
 const Tag *tag_address, *tag_div, *tag_ol, *tag_ul, *tag_meta, *tag_colgroup, *tag_tbody, *tag_tr, *tag_listing,
     *tag_pre, *tag_svg;
 static const Tag *tag_table[1 << TABLE_BITS];
@@ -83,8 +85,8 @@ unsigned char classes[256], lowered[256];
 const unsigned char *read_name(const unsigned char *p, Name *name) {
     uint64_t first = 0, second = 0;
     const unsigned char *start = p;
-    for (; !(classes[*p] & NAME_END) && p - start < 8; p++) first = first << 8 | lowered[*p];
-    for (; !(classes[*p] & NAME_END) && p - start < 16; p++) second = second << 8 | lowered[*p];
+    for (; !(classes[*p] & NAME_END) && p - start < 8; p++) first |= (uint64_t)lowered[*p] << 8 * (p - start);
+    for (; !(classes[*p] & NAME_END) && p - start < 16; p++) second |= (uint64_t)lowered[*p] << 8 * (p - start - 8);
     name->first = first, name->second = second;
     name->rest.start = p;
     while (!(classes[*p] & NAME_END)) p++;
@@ -101,6 +103,29 @@ const Tag *find_tag(const Name *name) {
     return &unknown_tag;
 }
 
+/* Apart, so that those that are read at once do not pay for it. */
+static __attribute__((noinline)) const Tag *read_any_tag(const unsigned char **at, Name *name) {
+    *at = read_name(*at, name);
+    return find_tag(name);
+}
+
+const Tag *read_tag(const unsigned char **at, const unsigned char *end, Name *name) {
+    const unsigned char *p = *at;
+    if (end - p >= 8) { /* a short name of letters, as most are: all at once */
+        uint64_t bytes = eight_at(p);
+        int size = count_letters(bytes);
+        if (size < 8 && classes[p[size]] & NAME_END) {
+            *name = (Name){(bytes | 0x2020202020202020) & ((1ULL << 8 * size) - 1), 0, {p + size, p + size}};
+            const Tag *tag = tag_table[place_of(name)];
+            if (tag && tag->name.first == name->first && !tag->name.second) {
+                *at = p + size;
+                return tag;
+            }
+        }
+    }
+    return read_any_tag(at, name);
+}
+
 static const Tag *tag_named(const char *text) {
     Name name;
     read_name((const unsigned char *)text, &name);
@@ -110,10 +135,13 @@ static const Tag *tag_named(const char *text) {
 void make_tables(void) {
     if (tag_meta) return;
     for (int c = 0; c < 256; c++) lowered[c] = (unsigned char)(c >= 'A' && c <= 'Z' ? c | 32 : c);
-    for (const char *c = "\t\n\f\r "; *c; c++) classes[(int)*c] = SPACE | NAME_END | ATTRIBUTE_END | VALUE_END;
+    for (const char *c = "\t\n\f\r "; *c; c++) classes[(int)*c] = SPACE | NAME_END | ATTRIBUTE_END | VALUE_END | BETWEEN;
     classes[0] = classes['>'] = NAME_END | ATTRIBUTE_END | VALUE_END;
-    classes['/'] = NAME_END | ATTRIBUTE_END;
+    classes['/'] = NAME_END | ATTRIBUTE_END | BETWEEN;
     classes['='] = ATTRIBUTE_END;
+    for (const char *c = "\t\n\v\f\r\x1c\x1d\x1e\x1f "; *c; c++) classes[(int)*c] |= PYTHON_SPACE;
+    for (int c = '!'; c <= '~'; c++)
+        if (!strchr("\"<>`", c)) classes[c] |= IN_FRAGMENT;
     for (int i = 0, blocks = 0; i < TAGS; i++) {
         read_name((const unsigned char *)tags[i].text, &tags[i].name);
         if (tags[i].kind == BLOCK_OF) tags[i].kind += blocks++;

@@ -44,14 +44,17 @@ void set_anchor(Reader *r, Py_ssize_t place, Py_ssize_t from) {
     r->link_texts[place].anchor_size = r->words.size - from;
 }
 
-/* Appends the rel of a link, and its fragment. */
+/* Appends the rel of a link, and its fragment, behind its anchor. */
 static int put_more(Json *json, PyObject *rel, const char *fragment, Py_ssize_t fragment_size) {
-    Py_ssize_t size = 0;
-    const char *bytes = rel ? PyUnicode_AsUTF8AndSize(rel, &size) : "";
-    if (!bytes || make_room(json, 8) < 0) return FAILED;
-    put(json, ",", 1);
-    if (put_text(json, bytes, size) < 0 || make_room(json, 8) < 0) return FAILED;
-    put(json, ",", 1);
+    if (rel) {
+        Py_ssize_t size;
+        const char *bytes = PyUnicode_AsUTF8AndSize(rel, &size);
+        put(json, ",", 1);
+        if (!bytes || put_text(json, bytes, size) < 0) return FAILED;
+        put(json, ",", 1);
+    } else {
+        put(json, ",\"\",", 4);
+    }
     return put_text(json, fragment, fragment_size) < 0 ? FAILED : DONE;
 }
 

@@ -12,6 +12,13 @@ int prepare_text(void) {
     return empty_text && one_space ? 0 : -1;
 }
 
+static int is_ascii(const unsigned char *bytes, Py_ssize_t size) {
+    uint64_t any = 0;
+    for (; size >= 8; size -= 8, bytes += 8) any |= eight_at(bytes);
+    while (size) any |= bytes[--size];
+    return !(any & 0x8080808080808080);
+}
+
 static int more_room(Text *text, Py_ssize_t size) {
     if (text->size + size <= text->room) return DONE;
     Py_ssize_t room = (text->size + size) * 2 + 256;
@@ -29,11 +36,6 @@ int append(Text *text, const unsigned char *bytes, Py_ssize_t size) {
     if (!size) return DONE; /* a text may have no bytes yet */
     if (more_room(text, size) < 0) return FAILED;
     memcpy(text->bytes + text->size, bytes, (size_t)size);
-    if (text->is_ascii) {
-        unsigned char any = 0;
-        for (Py_ssize_t i = 0; i < size; i++) any |= bytes[i];
-        text->is_ascii = any < 0x80;
-    }
     text->size += size;
     return DONE;
 }
@@ -159,7 +161,12 @@ int append_decoded(Text *text, Span span, int in_attribute) {
     return DONE;
 }
 
-PyObject *text_of(const char *bytes, Py_ssize_t size) { return PyUnicode_DecodeUTF8(bytes, size, "replace"); }
+PyObject *text_of(const char *bytes, Py_ssize_t size) {
+    if (!is_ascii((const unsigned char *)bytes, size)) return PyUnicode_DecodeUTF8(bytes, size, "replace");
+    PyObject *text = PyUnicode_New(size, 0x7f);
+    if (text && size) memcpy(PyUnicode_1BYTE_DATA(text), bytes, (size_t)size);
+    return text;
+}
 
 PyObject *words(PyObject *text) {
     PyObject *parts = PyUnicode_Split(text, NULL, -1);

@@ -12,7 +12,6 @@ enum { FAILED = -1, UNSURE = 0, DONE = 1 }; /* FAILED: a Python exception is set
 typedef struct {
     char *bytes;
     Py_ssize_t size, room;
-    int is_ascii;
 } Text;
 
 extern PyObject *empty_text;
@@ -20,14 +19,9 @@ extern PyObject *empty_text;
 /* To be called once before anything else here; -1 where it failed. */
 int prepare_text(void);
 
-static inline void clear_text(Text *text) {
-    text->size = 0;
-    text->is_ascii = 1;
-}
+static inline void clear_text(Text *text) { text->size = 0; }
 
-static inline int is_python_space(unsigned char c) {
-    return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1c && c <= 0x1f);
-}
+static inline int is_python_space(unsigned char c) { return classes[c] & PYTHON_SPACE; }
 
 int append(Text *text, const unsigned char *bytes, Py_ssize_t size);
 

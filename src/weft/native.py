@@ -38,6 +38,9 @@ parse_head = getattr(_native, "parse_head", None)
 is_sound_answer: Callable[[bytes, int], bool] | None = getattr(_native, "is_sound_answer", None)
 """Whether a head is kept as it is (``weft.store.warc_heads``)."""
 
+exchange: Callable[..., tuple[bytes, bytes] | None] | None = getattr(_native, "exchange", None)
+"""The records of an answer and its request (``weft.store.warc``)."""
+
 offer_kinds: Callable[[int, int, dict[int, int], bytes], bytearray] | None = getattr(_native, "offer_kinds", None)
 recall: Callable[..., tuple[list[int], list[int]]] | None = getattr(_native, "recall", None)
 pack_links: Callable[..., str] | None = getattr(_native, "pack_links", None)
@@ -54,5 +57,6 @@ digests: Callable[[Any, Any], tuple[str, str]] | None = getattr(_native, "digest
 
 keep_freed_memory: Callable[[], None] | None = getattr(_native, "keep_freed_memory", None)
 """Has the C library keep what is freed (``weft.crew.cores``)."""
+
 cdxj_line: Callable[[tuple[object, ...]], bytes | None] | None = getattr(_native, "cdxj_line", None)
 """A plain line of the index of the archive (``weft.store.cdxj``)."""

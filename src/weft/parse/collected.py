@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from weft.parse.attributes import MAX_REL, rel_words, srcset_urls
-from weft.parse.directives import Directives, header_links, parse_refresh, x_robots_directives
+from weft.parse.directives import Directives, header_links, language_of, parse_refresh, x_robots_directives
 from weft.records import Link, LinkKind, Links, Parsed
 from weft.url import MAX_BASE_B, Resolver, Target
 
@@ -67,14 +67,17 @@ class Collected:
         self.late: list[Link] = []  # those to pages that came when the page was full
         self.problems: list[str] = []
 
-    def take_headers(self, x_robots_tag: Sequence[str], link_headers: Sequence[str], refresh: str | None) -> None:
+    def take_headers(
+        self, x_robots_tag: Sequence[str], link_headers: Sequence[str], refresh: str | None, language: str | None
+    ) -> None:
         if x_robots_tag:
             self.directives = x_robots_directives(x_robots_tag, self.agents)
-        for link in header_links(link_headers):
+        for link in header_links(link_headers) if link_headers else ():
             title = link.title.encode("utf-8", "replace").decode("utf-8")
             self.add_by_rel(link.reference, link.rel, title)
         if refresh:
             self.add_refresh(refresh)
+        self.header_language = language_of(language)
 
     def take_base(self, reference: str) -> bool:
         """Whether this becomes the base of the document, which changes what all its links mean; only the first does."""

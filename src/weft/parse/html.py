@@ -7,10 +7,9 @@ Ordinary pages are read without a tree (``quick.py``), all others, and those who
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Final, TypeVar
+from typing import Final
 
 from weft.parse.content import charset_of, decode, is_html, media_type, sniff_encoding
-from weft.parse.directives import language_of
 from weft.parse.elements import Elements
 from weft.parse.quick import QuickPage
 from weft.parse.xhtml import markup_of
@@ -19,8 +18,6 @@ from weft.records import Parsed
 __all__ = ["MAX_LINKS", "parse_page"]
 
 MAX_LINKS: Final = 20_000
-
-_Page = TypeVar("_Page", bound=Elements)
 
 
 def parse_page(
@@ -44,24 +41,22 @@ def parse_page(
     media = media_type(content_type, body)
     charset = charset_of(content_type)
     encoding = sniff_encoding(body, charset, media) if is_html(media) else charset
-
-    def begun(page: _Page) -> _Page:
-        page.take_headers(x_robots_tag, link_headers, refresh_header)
-        page.header_language = language_of(content_language)
-        return page
-
+    headers = x_robots_tag, link_headers, refresh_header, content_language
     if encoding is None or not is_html(media):
-        plain = begun(Elements(url, encoding or "utf-8", max_links, agents))
+        plain = Elements(url, encoding or "utf-8", max_links, agents)
+        plain.take_headers(*headers)
         if with_text and media.startswith("text/"):
             plain.text = decode(body, sniff_encoding(body, charset, media))
         return plain.parsed(media, encoding)
     markup, markup_encoding = markup_of(body, media, encoding)
     if not with_text:
-        quick = begun(QuickPage(url, encoding, max_links, agents))
+        quick = QuickPage(url, encoding, max_links, agents)
+        quick.take_headers(*headers)
         if quick.read(markup, markup_encoding):
             return quick.parsed(media, encoding)
     from weft.parse.tree import TreePage, read_tree  # the tree builder is loaded for the first page that needs it
 
-    page = begun(TreePage(url, encoding, max_links, agents))
+    page = TreePage(url, encoding, max_links, agents)
+    page.take_headers(*headers)
     read_tree(page, markup, markup_encoding, with_text)
     return page.parsed(media, encoding)

@@ -7,6 +7,7 @@ leaves the page to the tree, so that the two never differ but in time: a page co
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Final
 
 from weft.native import read
@@ -37,8 +38,9 @@ class QuickPage(Elements):
         links, resolver = self.links, self.resolver
         self._of_headers = len(links)
         columns = links.targets, links.anchors, links.fragments, links.kinds, links.rels
-        names = _META_NAMES.union(self.agents)
-        texts = read(markup, self, columns, resolver.meanings, resolver.page, self.max_links, names, _TOOLS)
+        names = _wanted_names(tuple(self.agents))
+        meanings, directory = resolver.meanings, resolver.directory
+        texts = read(markup, self, columns, meanings, directory, resolver.page, self.max_links, names, _TOOLS)
         if texts is None:
             return False
         links.tails, links.ends = texts
@@ -48,13 +50,13 @@ class QuickPage(Elements):
         """A fragment as URLs hold it."""
         return encoded_fragment(fragment)
 
-    def rebase(self, reference: str) -> tuple[dict[str, str], str, int] | bool | None:
+    def rebase(self, reference: str) -> tuple[dict[str, str], int, str, int] | bool | None:
         """What references mean behind a ``<base>``; None where nothing changes, False where it comes too late."""
         if not self.take_base(reference):
             return None
         if len(self.links) > self._of_headers or self.unresolved:
             return False
-        return self.resolver.meanings, self.resolver.page, self.max_links
+        return self.resolver.meanings, self.resolver.directory, self.resolver.page, self.max_links
 
     def learnt(self, count: int) -> None:
         """Hears how many references the reader has added to the meanings."""
@@ -66,6 +68,12 @@ class QuickPage(Elements):
 
     def take_iframe(self, attr: Attr) -> None:
         self.take_frame(attr, IFRAME)
+
+
+@lru_cache(maxsize=64)
+def _wanted_names(agents: tuple[str, ...]) -> frozenset[str]:
+    """What a ``<meta>`` is called that the page wants to hear of."""
+    return _META_NAMES.union(agents)
 
 
 _TAKERS: Final[Mapping[str, Callable[[QuickPage, Attr], None]]] = {

@@ -102,6 +102,71 @@ def response_block(head: bytes, body: bytes) -> Block:
     return Block(kept, payload_digest(body), payload_digest(kept, body))
 
 
+def exchange_records(
+    url: str,
+    date: str,
+    ip: str,
+    protocol: str,
+    truncated: str,
+    ids: tuple[str, str],
+    block: Block,
+    body: bytes,
+    request_head: bytes,
+    revisit: RevisitOf | None = None,
+) -> tuple[bytes, bytes]:
+    """The records of an answer and of its request (empty where there is none), before they are compressed.
+
+    ``ids`` are theirs. Where one of ``ip``, ``protocol`` and ``truncated`` is empty, nothing is said of it.
+    """
+    response_id, request_id = ids
+    if native.exchange is not None and revisit is None:
+        head, of_payload, of_both = block
+        of_request = payload_digest(request_head) if request_head else ""
+        found = native.exchange(
+            url, date, ip, protocol, truncated, response_id, request_id, of_payload, of_both, of_request,
+            head, body, request_head,
+        )  # fmt: skip
+        if found is not None:
+            return found
+    about = f"WARC-Date: {date}\r\nWARC-Target-URI: {_safe_url(url)}\r\n"
+    if ip:
+        about += f"WARC-IP-Address: {_one_line(ip)}\r\n"
+    if protocol:
+        about += f"WARC-Protocol: {protocol}\r\n"
+    own = f"WARC-Payload-Digest: {_one_line(revisit.digest if revisit else block.payload_digest)}\r\n"
+    if truncated:
+        own += f"WARC-Truncated: {_one_line(truncated)}\r\n"
+    media = "application/http; msgtype=response"
+    if revisit:
+        own += (
+            f"WARC-Profile: {REVISIT_PROFILE}\r\nWARC-Refers-To-Target-URI: {_safe_url(revisit.url)}\r\n"
+            f"WARC-Refers-To-Date: {_iso(revisit.date)}\r\n"
+        )
+        response = _record("revisit", response_id, about + own, media, block.head)
+    else:
+        response = _record("response", response_id, about + own, media, block.head, body, block.digest)
+    if not request_head:
+        return response, b""
+    about += f"WARC-Concurrent-To: <{response_id}>\r\n"
+    media = "application/http; msgtype=request"
+    return response, _record("request", request_id, about, media, sound_request_head(request_head))
+
+
+def _record(
+    kind: str, record_id: str, about: str, media: str, block: bytes, more: bytes = b"", digest: str = ""
+) -> bytes:
+    """A record whose block comes in two parts, of which the second may be large: it is copied once.
+
+    ``digest`` is that of both parts, where the caller has it already.
+    """
+    head = (
+        f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <{record_id}>\r\n{about}"
+        f"WARC-Block-Digest: {digest or payload_digest(block, more)}\r\nContent-Type: {media}\r\n"
+        f"Content-Length: {len(block) + len(more)}\r\n\r\n"
+    )
+    return b"".join((head.encode("utf-8", "replace"), block, more, b"\r\n\r\n"))
+
+
 def record_ids(source: random.Random) -> Callable[[], str]:
     """What gives every record of a writer its id: a version 8 UUID (RFC 9562) as a URN.
 
@@ -173,44 +238,27 @@ class WarcWriter:
         ``block`` is ``response_block(response_head, body)`` where the caller has it already.
         """
         self._make_room()
-        about = f"WARC-Date: {_iso(fetched_at)}\r\nWARC-Target-URI: {_safe_url(url)}\r\n"
-        if ip:
-            about += f"WARC-IP-Address: {_one_line(ip)}\r\n"
-        if http_version in _PROTOCOLS:
-            about += f"WARC-Protocol: {_PROTOCOLS[http_version]}\r\n"
         block = block or response_block(response_head, body)
-        digest = revisit.digest if revisit else block.payload_digest
-        own = f"WARC-Payload-Digest: {_one_line(digest)}\r\n"
-        if truncated:
-            own += f"WARC-Truncated: {_one_line(truncated)}\r\n"
-        if revisit:
-            own += (
-                f"WARC-Profile: {REVISIT_PROFILE}\r\nWARC-Refers-To-Target-URI: {_safe_url(revisit.url)}\r\n"
-                f"WARC-Refers-To-Date: {_iso(revisit.date)}\r\n"
-            )
-        record_id = self._new_id()
-        packed = self._packed(
-            "revisit" if revisit else "response",
-            record_id,
-            about + own,
-            "application/http; msgtype=response",
-            block.head,
-            b"" if revisit else body,
-            "" if revisit else block.digest,
+        ids = self._new_id(), self._new_id() if request_head else ""
+        protocol = _PROTOCOLS.get(http_version, "")
+        response, request = exchange_records(
+            url, _iso(fetched_at), ip, protocol, truncated or "", ids, block, body, request_head, revisit
         )
-        place = self._append(packed)
-        if request_head:
-            about += f"WARC-Concurrent-To: <{record_id}>\r\n"
-            request = sound_request_head(request_head)
-            self._append(self._packed("request", self._new_id(), about, "application/http; msgtype=request", request))
-        return Place(place.file, place.offset, place.length, digest)
+        offset = self._disk_b + self._buffered_b
+        length = self._append(response)
+        if request:
+            self._append(request)
+        return Place(self._name, offset, length, revisit.digest if revisit else block.payload_digest)
 
     def write_metadata(self, url: str, date: datetime, fields: Mapping[str, str]) -> Place:
         """The place of a metadata record, e.g. why there is no answer (``cause``, ``detail``)."""
         self._make_room()
         about = f"WARC-Date: {_iso(date)}\r\nWARC-Target-URI: {_safe_url(url)}\r\n"
-        said = _warc_fields(fields)
-        return self._append(self._packed("metadata", self._new_id(), about, "application/warc-fields", said))
+        offset = self._disk_b + self._buffered_b
+        length = self._append(
+            _record("metadata", self._new_id(), about, "application/warc-fields", _warc_fields(fields))
+        )
+        return Place(self._name, offset, length)
 
     def flush(self) -> None:
         """All that was written so far is the operating system's. Raises ``StoreError`` where it cannot be."""
@@ -251,35 +299,13 @@ class WarcWriter:
         elif self._buffered_b >= _WRITE_AT_B:
             self.flush()
 
-    def _append(self, packed: bytes) -> Place:
-        place = Place(self._name, self._disk_b + self._buffered_b, len(packed))
-        self._buffer.append(packed)
-        self._buffered_b += len(packed)
-        return place
-
-    def _packed(
-        self,
-        kind: str,
-        record_id: str,
-        about: str,
-        media: str,
-        block: bytes,
-        more: bytes = b"",
-        digest: str = "",
-    ) -> bytes:
-        """A record whose block comes in two parts, of which the second may be large: it is copied once.
-
-        ``digest`` is that of both parts, where the caller has it already.
-        """
-        head = (
-            f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <{record_id}>\r\n{about}"
-            f"WARC-Block-Digest: {digest or payload_digest(block, more)}\r\nContent-Type: {media}\r\n"
-            f"Content-Length: {len(block) + len(more)}\r\n\r\n"
-        )
-        record = b"".join((head.encode("utf-8", "replace"), block, more, b"\r\n\r\n"))
-        if not self._compress:
-            return record
-        return igzip_lib.compress(record, LEVEL if len(record) > SMALL_B else SMALL_LEVEL, igzip_lib.COMP_GZIP)
+    def _append(self, record: bytes) -> int:
+        """How many bytes the record takes, compressed."""
+        if self._compress:
+            record = igzip_lib.compress(record, LEVEL if len(record) > SMALL_B else SMALL_LEVEL, igzip_lib.COMP_GZIP)
+        self._buffer.append(record)
+        self._buffered_b += len(record)
+        return len(record)
 
     def _begin_file(self) -> None:
         """A new file, its name taken at once so that no other writer can have it, with its warcinfo record."""
@@ -301,10 +327,7 @@ class WarcWriter:
                 raise self._failure(name, error) from error
         self._name, self._disk_b = name, 0
         about = f"WARC-Date: {_iso(date)}\r\nWARC-Filename: {name}\r\n"
-        block = _warc_fields(self._fields)
-        packed = self._packed("warcinfo", self._new_id(), about, "application/warc-fields", block)
-        self._buffer.append(packed)
-        self._buffered_b = len(packed)
+        self._append(_record("warcinfo", self._new_id(), about, "application/warc-fields", _warc_fields(self._fields)))
 
     def _close_file(self) -> None:
         if self._fd >= 0:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import count
 from typing import Final
 
 from url import URL, IdnaError, URLError
@@ -78,7 +79,7 @@ class Resolver:
     ``serialised`` says that the base comes out of this module, so that it is parsed only when something is new.
     """
 
-    __slots__ = ("_base", "_directory", "_encoding", "meanings", "page")
+    __slots__ = ("_base", "_directory", "_encoding", "directory", "meanings", "page")
 
     def __init__(self, base: str, encoding: str = "utf-8", *, serialised: bool = False) -> None:
         self._encoding = "" if is_utf8(encoding) else encoding.lower()
@@ -91,6 +92,7 @@ class Resolver:
         self._directory = _shared.of(_directory_of(self.page), self._encoding)
         # what references mean in this directory, as far as it is known: to be read by who cannot afford the call
         self.meanings = self._directory.meanings
+        self.directory = self._directory.number  # no other ever has it
 
     def resolve(self, ref: str) -> Target | None:
         """The URL a reference leads to and its fragment (without ``#``, "" where there is none), or None."""
@@ -142,12 +144,16 @@ class Resolver:
 _Meanings = dict[str, str]  # references without their fragment, of the web only, to URLs
 
 
+_numbers = count()
+
+
 class _Directory:
     """What is known of a directory: a base that resolves what means the same on all its pages, and such meanings."""
 
-    __slots__ = ("base", "meanings")
+    __slots__ = ("base", "meanings", "number")
 
     def __init__(self) -> None:
+        self.number = next(_numbers)
         self.base: URL | None = None
         self.meanings: _Meanings = {}
 
