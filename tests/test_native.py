@@ -10,7 +10,6 @@ import hashlib
 import subprocess
 import sys
 from collections.abc import Callable
-from datetime import UTC, datetime
 from html import escape
 
 import msgspec
