@@ -120,6 +120,7 @@ class Leases:
                 self._schedule.place(site, self._clock.seconds())
                 break
             site.ahead += 1
+            self._hands[lease.page].is_ahead = True
             leases.append(lease)
         return leases
 
@@ -266,9 +267,11 @@ class Leases:
     def promoted(self, lease: Lease) -> None:
         """A lease taken ahead is asked now, in the place of one that is about to be freed."""
         site = self._schedule.sites[lease.site]
+        hand = self._hands[lease.page]
+        hand.is_ahead = False
         site.ahead -= 1
         site.running += 1
-        self._schedule.inherit(self._hands[lease.page].ip)
+        self._schedule.inherit(hand.ip)
 
     def answered(self, lease: Lease, answer_s: float, status: int | None) -> None:
         """How long an answer took (None: there was none) sets the pace of its site, where the user wants that.

@@ -38,7 +38,9 @@ class Found(NamedTuple):
 class Hand:
     """A page taken and not yet settled: what may still change while it is under way."""
 
-    __slots__ = ("attempts", "chain", "depth", "hops", "ip", "offered", "page", "site", "stored", "url", "url_id")
+    __slots__ = (
+        "attempts", "chain", "depth", "hops", "ip", "is_ahead", "offered", "page", "site", "stored", "url", "url_id",
+    )  # fmt: skip
 
     def __init__(self, entry: Waiting, site: int, ip: str) -> None:
         self.page = entry.page
@@ -52,6 +54,7 @@ class Hand:
         self.ip = ip
         self.offered = False  # its links were offered in this tick
         self.stored = False  # R is in the database
+        self.is_ahead = False  # taken ahead, and not asked yet
 
 
 class PageRow(msgspec.Struct):

@@ -7,12 +7,12 @@ caller's transaction.
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter
 from collections.abc import Iterable
 
 import msgspec
 
 from weft.errors import POLICIES, Cause
+from weft.frontier.budgets import Budgets
 from weft.frontier.discovery import Discovery
 from weft.frontier.heads import Heads
 from weft.frontier.pages import Hand
@@ -49,7 +49,7 @@ class Settling:
 
     def __init__(
         self, connection: sqlite3.Connection, discovery: Discovery, schedule: Schedule, sites: Sites, heads: Heads,
-        clock: Clock, counts: dict[str, int], answered: Counter[int],
+        clock: Clock, counts: dict[str, int], budgets: Budgets,
     ) -> None:  # fmt: skip
         self._db = connection
         self._discovery = discovery
@@ -59,7 +59,8 @@ class Settling:
         self._heads = heads
         self._clock = clock
         self._counts = counts
-        self._answered = answered
+        self._answered = budgets.answered
+        self._cut_sites = budgets.cut_sites
         self._settled: list[int] = []
         self.refused: list[tuple[int, Refuse | Verdict]] = []
         self.given_back: list[int] = []
@@ -195,7 +196,10 @@ class Settling:
     # ---- what stays in hand ----------------------------------------------------------------------------------
 
     def mark_running(self) -> None:
-        """Lets the settled hands go, returns what nobody answered, and marks as R what is under way."""
+        """Lets the settled hands go, returns what nobody answered, and marks as R what is under way.
+
+        What was taken ahead and is not asked yet waits still; on a site that is cut it must not be set aside, though.
+        """
         for page in self._settled:
             self.hands.pop(page, None)
         self._settled = []
@@ -207,11 +211,12 @@ class Settling:
             self._discovery.moved.append(page)
         self.given_back = []
         self._wait_once_more()
-        fresh = [hand for hand in self.hands.values() if not hand.stored]
+        unstored = [hand for hand in self.hands.values() if not hand.stored]
+        fresh = [hand for hand in unstored if not hand.is_ahead or hand.site in self._cut_sites]
         for hand in fresh:
             hand.stored = True
         self._db.executemany("UPDATE page SET state = 'R' WHERE id = ?", [(hand.page,) for hand in fresh])
-        self.unstored = 0
+        self.unstored = len(unstored) - len(fresh)
         self._counts["running"] += len(fresh)
         self._counts["waiting"] -= len(fresh)
 

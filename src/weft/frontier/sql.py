@@ -60,9 +60,7 @@ class SqlFrontier:
         self._heads = heads = Heads(
             connection, discovery, schedule, sites, clock, budgets.cut_sites, spec.scope.min_depth
         )
-        self._settling = settling = Settling(
-            connection, discovery, schedule, sites, heads, clock, self.counts, budgets.answered
-        )
+        self._settling = settling = Settling(connection, discovery, schedule, sites, heads, clock, self.counts, budgets)
         self._leases = leases = Leases(
             spec.politeness, judge, gate, schedule, sites, heads, budgets, settling, clock, address_of
         )

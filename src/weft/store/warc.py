@@ -211,6 +211,7 @@ class WarcWriter:
         self._compress = compress
         self._serial = 0
         self._name = ""  # of the file being written; empty: none
+        self._path = folder
         self._fd = -1
         self._buffer: list[bytes] = []
         self._buffered_b = 0
@@ -272,7 +273,7 @@ class WarcWriter:
         except OSError as error:
             self._give_up()
             raise self._failure(self._name, error) from error
-        if not (self._folder / self._name).exists():  # the system takes bytes for a file that nobody can open any more
+        if not self._path.exists():  # the system takes bytes for a file that nobody can open any more
             self._give_up()
             raise self._failure(self._name, FileNotFoundError())
         self._disk_b += len(data)
@@ -325,7 +326,7 @@ class WarcWriter:
                 continue
             except OSError as error:
                 raise self._failure(name, error) from error
-        self._name, self._disk_b = name, 0
+        self._name, self._path, self._disk_b = name, self._folder / name, 0
         about = f"WARC-Date: {_iso(date)}\r\nWARC-Filename: {name}\r\n"
         self._append(_record("warcinfo", self._new_id(), about, "application/warc-fields", _warc_fields(self._fields)))
 
