@@ -20,7 +20,7 @@ from weft.frontier.settling import Settled
 from weft.frontier.sql import SqlFrontier
 from weft.ports import Clock, Gate, Parent, Pass
 from weft.records import ADMITTED, Lease, Link, LinkKind, Links, Purpose, State, Verdict, Visit
-from weft.spec import CrawlSpec, Paces, Politeness, Scope
+from weft.spec import CrawlSpec, Limits, Paces, Politeness, Scope
 from weft.store.schema import MIGRATIONS
 from weft.store.sql import SqlStore
 from weft.url import DEFAULT_RULES, Normalizer, site_of
@@ -77,11 +77,12 @@ def loopback(_host: str) -> tuple[str, ...]:
 
 def make_sql(
     database: Database, time: FakeTime, order: str, per_host: int, cache: int, sites: int = 1000, run: int = 1000,
-    address_of: AddressOf = loopback, gate: Gate | None = None,
+    address_of: AddressOf = loopback, gate: Gate | None = None, delay_s: float = DELAY_S, limits: Limits | None = None,
 ) -> SqlFrontier:  # fmt: skip
     spec = CrawlSpec(
         scope=Scope(follow=("a", "redirect"), max_depth=MAX_DEPTH),
-        politeness=Politeness(delay_s=DELAY_S, per_host=per_host, order=order),
+        politeness=Politeness(delay_s=delay_s, per_host=per_host, order=order),
+        limits=limits or Limits(),
     )
     schedule = Schedule(lambda ip: (0, 0.0), by_turns=order == "dfs")
     return SqlFrontier(
@@ -318,4 +319,68 @@ def test_a_sitemap_is_followed_by_the_delay_of_its_own_origin(tmp_path: Path) ->
     assert frontier.take(1) == []
     now.now += 0.1
     assert [lease.url for lease in frontier.take(1)] == ["http://a.test/"]
+    database.close()
+
+
+def test_a_page_taken_ahead_waits_until_it_is_asked(tmp_path: Path) -> None:
+    """E7: the database says R of what is asked; what a site's budget sets aside is none of what was taken."""
+    now = FakeTime()
+    database = open_writer(tmp_path / "crawl.db", MIGRATIONS)
+    limits = Limits(max_pages_per_site=2)
+    frontier = make_sql(database, now, "bfs", 1, 1000, delay_s=0.0, limits=limits)
+    urls = [f"http://a.test/{number}" for number in range(4)]
+
+    def tick(*settled: Settled) -> list[str | None]:
+        with database.transaction():
+            frontier.settle(settled)
+            frontier.flush()
+        frontier.committed()
+        counts = frontier.counts
+        states = [state for (state,) in database.connection.execute("SELECT state FROM page ORDER BY id")]
+        assert (counts["waiting"], counts["running"], counts["refused"]) == (
+            states.count("W"), states.count("R"), states.count(None)
+        )  # fmt: skip
+        return states
+
+    with database.transaction():
+        for url in urls:
+            frontier.discovery.seed(url, "test")
+        frontier.flush()
+    frontier.committed()
+    (asked,) = frontier.take(1)
+    (ahead,) = frontier.take_ahead(asked.site, 1)
+    assert [asked.url, ahead.url] == urls[:2]
+    assert tick() == ["R", "W", "W", "W"]
+    assert frontier.untaken == 2
+    frontier.answered(asked, 0.1, 200)
+    frontier.promoted(ahead)
+    frontier.freed(asked)
+    assert tick(Settled(lease=asked, state="C", stored_2xx=True)) == ["C", "R", "W", "W"]
+    frontier.answered(ahead, 0.1, 200)
+    frontier.freed(ahead)
+    assert frontier.take(1) == []
+    assert tick(Settled(lease=ahead, state="C", stored_2xx=True)) == ["C", "C", None, None]
+    database.close()
+
+
+def test_a_page_taken_ahead_is_not_set_aside_with_its_site(tmp_path: Path) -> None:
+    """The time of its site may be over before it is asked: it is in the hand, and comes back from there."""
+    now = FakeTime()
+    database = open_writer(tmp_path / "crawl.db", MIGRATIONS)
+    frontier = make_sql(database, now, "bfs", 2, 1000, delay_s=0.0, limits=Limits(max_time_per_site_s=5.0))
+    with database.transaction():
+        for number in range(4):
+            frontier.discovery.seed(f"http://a.test/{number}", "test")
+        frontier.flush()
+    frontier.committed()
+    (asked,) = frontier.take(1)
+    (ahead,) = frontier.take_ahead(asked.site, 1)
+    now.now += 6.0
+    assert frontier.take(1) == []
+    with database.transaction():
+        frontier.flush()
+    frontier.committed()
+    states = [state for (state,) in database.connection.execute("SELECT state FROM page ORDER BY id")]
+    assert states == ["R", "R", None, None]
+    assert frontier.hands.keys() == {asked.page, ahead.page}
     database.close()
