@@ -31,7 +31,7 @@ static inline int is(Span span, const char *text) {
 /* The text of a column, if it is ASCII and not too long; else one that begins nowhere. */
 static Span text_of(PyObject *column, Py_ssize_t most) {
     Span none = {NULL, NULL};
-    if (!PyUnicode_Check(column) || PyUnicode_READY(column) < 0 || !PyUnicode_IS_COMPACT_ASCII(column)) return none;
+    if (!PyUnicode_Check(column) || !PyUnicode_IS_COMPACT_ASCII(column)) return none;
     Py_ssize_t size = PyUnicode_GET_LENGTH(column);
     const char *bytes = (const char *)PyUnicode_1BYTE_DATA(column);
     return size <= most ? (Span){bytes, bytes + size} : none;

@@ -3,11 +3,15 @@
 
 #define PY_SSIZE_T_CLEAN
 #include "native.h"
-#include "plain.h"
 
 #include <string.h>
 
 enum { MAX_PARTS = 40 };
+
+typedef struct {
+    const char *bytes;
+    Py_ssize_t size;
+} Part;
 
 typedef struct {
     Part parts[MAX_PARTS];
@@ -30,6 +34,15 @@ static void add_header(Parts *all, const char *name, Part value) {
 
 static void add_all(Parts *all, const Parts *others) {
     for (int i = 0; i < others->count; i++) add_part(all, others->parts[i]);
+}
+
+/* Whether a text is printable ASCII with no byte below the lowest; then its bytes, which last as long as it does. */
+static int is_plain(PyObject *text, char lowest, Part *part) {
+    if (!PyUnicode_IS_COMPACT_ASCII(text)) return 0;
+    *part = (Part){(const char *)PyUnicode_1BYTE_DATA(text), PyUnicode_GET_LENGTH(text)};
+    for (const char *p = part->bytes, *end = p + part->size; p < end; p++)
+        if (*p < lowest || *p == 0x7f) return 0;
+    return 1;
 }
 
 static PyObject *joined(const Parts *all) {
