@@ -46,7 +46,7 @@ def test_surt_keys(url: str, key: str) -> None:
 @given(st.text(max_size=80), st.text(max_size=30))
 @settings(max_examples=200)
 def test_any_row_is_one_line(tail: str, mime: str) -> None:
-    row = CdxRow("http://example.org/" + tail, NOW_MS, mime, None, "sha1:ABC", 1, 2, "x.warc.gz")
+    row = ("http://example.org/" + tail, NOW_MS, mime, None, "sha1:ABC", 1, 2, "x.warc.gz")
     line = cdxj_line(row)
     assert line.count(b"\n") == 1 and line.endswith(b"}\n") and line.isascii()
     key, stamp, fields = line.split(b" ", 2)
@@ -71,7 +71,7 @@ def rows(number: int) -> Iterator[CdxRow]:
     rng = random.Random(7)
     for n in range(number):
         url = f"http://host{rng.randrange(50)}.example/{rng.randrange(10**6)}"
-        yield CdxRow(url, NOW_MS + 1000 * n, "text/html", 200, "sha1:X", n, n, "f.warc.gz")
+        yield (url, NOW_MS + 1000 * n, "text/html", 200, "sha1:X", n, n, "f.warc.gz")
 
 
 def test_cdxj_is_sorted_with_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

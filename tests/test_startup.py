@@ -101,7 +101,8 @@ def test_a_program_that_leaves_at_once_leaves_nothing_undone() -> None:
     done = ended("atexit.register(print, 'at its end', end='')\nprint('before', end=' ')", "--version")
     assert done.returncode == 0 and done.stdout.startswith("before weft ") and done.stdout.endswith("at its end")
     assert ended("", "no-such-command").returncode == 2
-    thread = "import threading, time\nthreading.Thread(target=lambda: (time.sleep(0.3), print('waited for'))).start()"
+    outlives = "lambda: (threading.main_thread().join(), print('waited for'))"
+    thread = f"import threading\nthreading.Thread(target={outlives}).start()"
     assert ended(thread, "--version").stdout.endswith("waited for\n")
 
 

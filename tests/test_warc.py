@@ -505,7 +505,7 @@ def test_disk_full(tmp_path: Path) -> None:
         (path,) = tmp_path.iterdir()
         assert one.positions() == {path.name: (path.stat().st_size, True)}
         assert len(verified(path)) > 10
-        rows = [CdxRow(f"http://example.org/{n}", NOW_MS, "text/html", 200, "x", 1, 1, "x") for n in range(2000)]
+        rows = [(f"http://example.org/{n}", NOW_MS, "text/html", 200, "x", 1, 1, "x") for n in range(2000)]
         with pytest.raises(StoreError, match=r"index\.cdxj: no space left on device"):
             write_cdxj(rows, tmp_path / "index.cdxj")
         assert [path.name] == [entry.name for entry in tmp_path.iterdir()]
@@ -633,13 +633,13 @@ def test_pywb_replays_byte_for_byte(tmp_path: Path, replay: Callable[[datetime, 
     for name, (lines, body) in REPLAYED.items():
         url = f"http://www.example.org:8080/{name}"
         place = one.write_exchange(url, NOW, REQUEST, head(*lines), body, http_version="1.1")
-        index.append(CdxRow(url, NOW_MS, "text/html", 200, place.digest, place.length, place.offset, place.file))
+        index.append((url, NOW_MS, "text/html", 200, place.digest, place.length, place.offset, place.file))
     plain = index[0]
     for url in (plain.url, "http://example.org/copy"):
         where = RevisitOf(plain.url, NOW, plain.digest)
         place = one.write_exchange(url, later, REQUEST, head(b"Transfer-Encoding: chunked"), HTML, revisit=where)
         later_ms = NOW_MS + 3_600_000
-        index.append(CdxRow(url, later_ms, REVISIT_MIME, 200, place.digest, place.length, place.offset, place.file))
+        index.append((url, later_ms, REVISIT_MIME, 200, place.digest, place.length, place.offset, place.file))
     one.close()
     write_cdxj(index, indexes / "index.cdxj")
     for row, (_, body) in zip(index, REPLAYED.values(), strict=False):

@@ -92,7 +92,7 @@ class Team:
         return self.begin()
 
     def begin(self) -> Team:
-        """Has the workers started; ``is_open`` tells when they can be used."""
+        """Has the workers started; ``is_open`` tells when all of them are ready."""
         self._loop = asyncio.get_running_loop()
         self._births.begin()
         for slot in range(self._size):
@@ -245,7 +245,7 @@ class Team:
 
     @property
     def is_open(self) -> bool:
-        """Whether all workers were ready once: from now on leases can be started."""
+        """Whether all workers were ready once: from now on each can have its share."""
         return self._opened
 
     def pids(self) -> list[int]:

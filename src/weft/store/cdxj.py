@@ -15,7 +15,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 import msgspec
@@ -53,24 +53,12 @@ _SESSION_QUERIES = (
 _NOT_PLAIN = regex(r"[^!-~]+")
 
 
-class CdxRow(NamedTuple):
-    """One response or revisit record of the archive."""
-
-    url: str
-    epoch_ms: int
-    mime: str
-    status: int | None
-    digest: str
-    length: int
-    offset: int
-    filename: str
+CdxRow = tuple[str, int, str, int | None, str, int, int, str]
+"""One response or revisit record of the archive: its URL, when it was asked for (ms since the epoch), media type,
+status, digest, length and offset of the record, and the name of its file."""
 
 
-_Columns = tuple[str, int, str, int | None, str, int, int, str]
-"""Those of a ``CdxRow``, named or not: naming them takes as long as reading them."""
-
-
-def stored_rows(connection: sqlite3.Connection) -> Iterator[_Columns]:
+def stored_rows(connection: sqlite3.Connection) -> Iterator[CdxRow]:
     """What the index has a line for: every answer whose record lies in the archive, in no order."""
     return connection.execute(_STORED)
 
@@ -194,12 +182,12 @@ def _escaped(text: bytes) -> bytes:
     return quote_from_bytes(text, safe=_SAFE).encode("ascii")
 
 
-def cdxj_line(row: _Columns) -> bytes:
+def cdxj_line(row: CdxRow) -> bytes:
     """One line of the index, its line end included."""
     return (native.cdxj_line and native.cdxj_line(row)) or _careful_line(row)
 
 
-def _careful_line(row: _Columns) -> bytes:
+def _careful_line(row: CdxRow) -> bytes:
     url, epoch_ms, mime, status, digest, length, offset, filename = row
     if not url.isascii() or not url.isprintable() or " " in url:
         url = _NOT_PLAIN.sub(_percent_encoded, url)
@@ -227,7 +215,7 @@ def _percent_encoded(found: re.Match[str]) -> str:
     return quote_from_bytes(found[0].encode("utf-8", "replace"), safe="")
 
 
-def write_cdxj(rows: Iterable[_Columns], path: Path) -> int:
+def write_cdxj(rows: Iterable[CdxRow], path: Path) -> int:
     """How many lines the index at ``path`` now has.
 
     It appears there whole or not at all. Memory stays the same for any number of rows: sorted runs go to unnamed
