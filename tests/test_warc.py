@@ -634,18 +634,18 @@ def test_pywb_replays_byte_for_byte(tmp_path: Path, replay: Callable[[datetime, 
         url = f"http://www.example.org:8080/{name}"
         place = one.write_exchange(url, NOW, REQUEST, head(*lines), body, http_version="1.1")
         index.append((url, NOW_MS, "text/html", 200, place.digest, place.length, place.offset, place.file))
-    plain = index[0]
-    for url in (plain.url, "http://example.org/copy"):
-        where = RevisitOf(plain.url, NOW, plain.digest)
+    plain_url, _, _, _, plain_digest, *_ = index[0]
+    for url in (plain_url, "http://example.org/copy"):
+        where = RevisitOf(plain_url, NOW, plain_digest)
         place = one.write_exchange(url, later, REQUEST, head(b"Transfer-Encoding: chunked"), HTML, revisit=where)
         later_ms = NOW_MS + 3_600_000
         index.append((url, later_ms, REVISIT_MIME, 200, place.digest, place.length, place.offset, place.file))
     one.close()
     write_cdxj(index, indexes / "index.cdxj")
-    for row, (_, body) in zip(index, REPLAYED.values(), strict=False):
-        assert replay(NOW, row.url) == (200, body), row.url
-    for row in index[-2:]:
-        assert replay(later, row.url) == (200, HTML), row.url
+    for (url, *_), (_, body) in zip(index, REPLAYED.values(), strict=False):
+        assert replay(NOW, url) == (200, body), url
+    for url, *_ in index[-2:]:
+        assert replay(later, url) == (200, HTML), url
     assert replay(NOW, "http://example.org/never")[0] == 404
 
 
