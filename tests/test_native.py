@@ -6,24 +6,31 @@ The reader of pages has tests of its own (``test_quick.py``).
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import subprocess
 import sys
 from collections.abc import Callable
 from html import escape
+from typing import cast
 
 import msgspec
+import pycurl
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from weft import native
-from weft.fetch.http import answer
+from weft.fetch.cookies import CookieJar
+from weft.fetch.http import Outcome, answer
+from weft.fetch.http.connections import Connections
+from weft.fetch.http.outcome import Outcomes
+from weft.fetch.http.transfer import Transfer
 from weft.frontier import links as frontier_links
 from weft.frontier.seen import ADMITTED, FINAL, HOPPED, UNKNOWN, pack, reach
 from weft.observe import csv_lines
 from weft.parse.html import parse_page
-from weft.records import Link, LinkKind, Links
+from weft.records import Fetched, Lease, Link, LinkKind, Links
 from weft.store import cdxj, warc, warc_heads
 from weft.url import Resolver
 from weft.url.resolving import _shared
@@ -39,6 +46,8 @@ lines = st.lists(
             b"X-Odd:\t\xe0 \r\n", b" folded\r\n", b"no colon\r\n", b": no name\r\n", b"N\xc0: x\r\n", b"A: b\n",
             b"A: b\rc\r\n", b"Z: \0\r\n", b"\r\n", b"\n", b"", b"Server: a\r\n", b"SERVER:b\r\n", b"server:\r\n",
             b"Etag: \xe0\r\n", b"ETag: a\r\n", b"Server : a\r\n", b"Server: " + 300 * b"a" + b"\r\n",
+            b"HTTP/1.1 400 Bad\r\n", b"Server: nginx\r\n", b"Content-Encoding: gzip\r\n", b"Set-Cookie: a=b\r\n",
+            b"Content-Length: 99999999999999999999\r\n",
         ]
     ),
     max_size=6,
@@ -228,6 +237,68 @@ def test_a_clean_head_needs_no_python() -> None:
     head = [b"HTTP/1.1 200 OK\r\n", b"Content-Length: 3\r\n", b"X-A: b \r\n", b"\r\n"]
     assert native.parse_head(head) == (b"".join(head), 200, "1.1", (("content-length", "3"), ("x-a", "b")))
     assert native.is_sound_answer(b"".join(head), 3) and not native.is_sound_answer(b"".join(head), 4)
+
+
+class EndedTransfer:
+    """What is known of a transfer that libcurl has ended."""
+
+    heard, early, cut = None, False, False
+    started_ms, max_size_b, addresses, ip = 1_700_000_000_000, 1_000, ("192.0.2.1",), "192.0.2.1"
+    lease = Lease(1, "http://h.test/", 1)
+    response_ms = Transfer.response_ms
+
+    def __init__(self, head: list[bytes], body: list[bytes], took_us: int, before_us: int) -> None:
+        self.head, self.body = head, body
+        self.curl = self
+        self._times = {pycurl.TOTAL_TIME_T: took_us, pycurl.PRETRANSFER_TIME_T: before_us}
+
+    def getinfo(self, what: int) -> int:
+        return self._times.get(what, 7)
+
+
+def outcome_of(ended: EndedTransfer) -> Outcome:
+    jar = CookieJar()
+    outcomes = Outcomes(jar, lambda: 1_700_000_001_000, Connections(), None)
+    return outcomes.of(cast(Transfer, ended), 0, "")
+
+
+bodies = st.lists(
+    st.sampled_from([b"", b"a", 40 * b"bc", gzip.compress(b"text"), b"No required SSL certificate was sent"]),
+    max_size=3,
+)
+
+
+@given(lines.map(lambda head: [*head, b"\r\n"]), bodies, st.integers(0, 10**7), st.integers(0, 10**7))
+@example([b"HTTP/1.1 200 OK\r\n", b"A: b\r\n", b"\r\n"], [b"x"], 5_999, 1_000)
+@example([b"HTTP/1.1 400 Bad\r\n", b"Server: nginx\r\n", b"\r\n"], [b"No required SSL certificate was sent"], 1, 0)
+@example([b"HTTP/1.1 200 OK\r\n", b"Content-Encoding: gzip\r\n", b"\r\n"], [gzip.compress(b"text")], 1, 0)
+@example([b"HTTP/1.1 200 OK\r\n", b"Content-Length: 99999999999999999999\r\n", b"\r\n"], [b"x"], 1, 0)
+def test_answers_are_read_alike(head: list[bytes], body: list[bytes], took_us: int, before_us: int) -> None:
+    ended = EndedTransfer(head, body, took_us, before_us)
+    found = outcome_of(ended)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        in_python(monkeypatch, "fetched")
+        in_python(monkeypatch, "parse_head")
+        assert outcome_of(ended) == found
+
+
+def test_an_ordinary_answer_needs_no_python() -> None:
+    assert native.fetched is not None
+    head = [b"HTTP/1.1 200 OK\r\n", b"Content-Length: 3\r\n", b"\r\n"]
+    found = native.fetched(Fetched, head, [b"ab", b"c"], 5, 9_999, 2_000, "192.0.2.1")
+    assert found == Fetched(
+        200, b"".join(head), (("content-length", "3"),), b"abc", b"abc", False, 5, 7, "192.0.2.1", "1.1"
+    )
+    packed = [head[0], b"Content-Encoding: gzip\r\n", b"\r\n"]
+    assert native.fetched(Fetched, packed, [b""], 5, 1, 0, "") == native.parse_head(packed)  # type: ignore[misc]
+    assert native.fetched(Fetched, [b"ICY 200 OK\r\n", b"\r\n"], [], 5, 1, 0, "") is None
+    for wrong in (
+        [Fetched, head, [b"a", "b"], 5, 1, 0, ""],
+        [Fetched, head, None, 5, 1, 0, ""],
+        [Fetched, head, [], 5],
+    ):
+        with pytest.raises(TypeError):
+            native.fetched(*wrong)
 
 
 @given(lines, st.integers(0, 6))

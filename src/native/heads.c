@@ -1,4 +1,4 @@
-/* The heads of answers and requests, where they are as clean as nearly all are; Python looks at the others. */
+/* Answers, their heads and those of requests, where they are as clean as nearly all are; Python looks at the others. */
 
 #define PY_SSIZE_T_CLEAN
 #include "native.h"
@@ -111,37 +111,131 @@ static PyObject *joined(PyObject *lines, Py_ssize_t size) {
     return raw;
 }
 
-PyObject *parse_head(PyObject *Py_UNUSED(module), PyObject *lines) {
+/* What a clean head says. */
+typedef struct {
+    PyObject *raw, *status, *version, *headers;
+} Head;
+
+static void forget(Head *head) {
+    Py_CLEAR(head->raw);
+    Py_CLEAR(head->status);
+    Py_CLEAR(head->version);
+    Py_CLEAR(head->headers);
+}
+
+static PyObject *version_of(const char *text, Py_ssize_t size) {
+    static PyObject *usual;
+    if (size != 3 || memcmp(text, "1.1", 3) != 0) return PyUnicode_DecodeASCII(text, size, NULL);
+    if (!usual) usual = PyUnicode_InternFromString("1.1");
+    return Py_XNewRef(usual);
+}
+
+/* 1: the lines are a clean head, taken apart now; 0: Python should look; -1: an error. */
+static int read_head(PyObject *lines, Head *head) {
     Py_ssize_t count = PyList_Check(lines) ? PyList_GET_SIZE(lines) : 0, size = 0, version_end;
     long status;
-    if (count < 2) Py_RETURN_NONE;
+    memset(head, 0, sizeof *head);
+    if (count < 2) return 0;
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *line = PyList_GET_ITEM(lines, i);
-        if (!PyBytes_Check(line) || !is_clean((Byte *)PyBytes_AS_STRING(line), PyBytes_GET_SIZE(line))) Py_RETURN_NONE;
-        if ((PyBytes_GET_SIZE(line) == 2) != (i == count - 1)) Py_RETURN_NONE;
+        if (!PyBytes_Check(line) || !is_clean((Byte *)PyBytes_AS_STRING(line), PyBytes_GET_SIZE(line))) return 0;
+        if ((PyBytes_GET_SIZE(line) == 2) != (i == count - 1)) return 0;
         size += PyBytes_GET_SIZE(line);
     }
-    const char *first = PyBytes_AS_STRING(PyList_GET_ITEM(lines, 0));
-    if (!read_status((const Byte *)first, PyBytes_GET_SIZE(PyList_GET_ITEM(lines, 0)) - 2, &version_end, &status))
-        Py_RETURN_NONE;
-    PyObject *headers = PyTuple_New(count - 2);
-    for (Py_ssize_t i = 1; headers && i < count - 1; i++) {
+    PyObject *status_line = PyList_GET_ITEM(lines, 0);
+    const char *first = PyBytes_AS_STRING(status_line);
+    if (!read_status((const Byte *)first, PyBytes_GET_SIZE(status_line) - 2, &version_end, &status)) return 0;
+    head->headers = PyTuple_New(count - 2);
+    for (Py_ssize_t i = 1; head->headers && i < count - 1; i++) {
         PyObject *line = PyList_GET_ITEM(lines, i), *pair;
         pair = header_of((const Byte *)PyBytes_AS_STRING(line), PyBytes_GET_SIZE(line) - 2);
         if (!pair || pair == Py_None) {
-            Py_DECREF(headers);
-            return pair;
+            Py_XDECREF(pair);
+            forget(head);
+            return pair ? 0 : -1;
         }
-        PyTuple_SET_ITEM(headers, i - 1, pair);
+        PyTuple_SET_ITEM(head->headers, i - 1, pair);
     }
-    PyObject *version = headers ? PyUnicode_DecodeASCII(first + 5, version_end - 5, NULL) : NULL;
-    PyObject *code = version ? PyLong_FromLong(status) : NULL, *raw = code ? joined(lines, size) : NULL;
-    PyObject *head = raw ? PyTuple_Pack(4, raw, code, version, headers) : NULL;
-    Py_XDECREF(raw);
-    Py_XDECREF(code);
-    Py_XDECREF(version);
-    Py_XDECREF(headers);
-    return head;
+    head->version = head->headers ? version_of(first + 5, version_end - 5) : NULL;
+    head->status = head->version ? PyLong_FromLong(status) : NULL;
+    head->raw = head->status ? joined(lines, size) : NULL;
+    if (head->raw) return 1;
+    forget(head);
+    return -1;
+}
+
+static PyObject *parts_of(const Head *head) {
+    return PyTuple_Pack(4, head->raw, head->status, head->version, head->headers);
+}
+
+PyObject *parse_head(PyObject *Py_UNUSED(module), PyObject *lines) {
+    Head head;
+    int found = read_head(lines, &head);
+    if (found <= 0) return found ? NULL : Py_NewRef(Py_None);
+    PyObject *parts = parts_of(&head);
+    forget(&head);
+    return parts;
+}
+
+/* Whether a header says something that has to be done to the answer, or with it. */
+static int is_told(PyObject *pair) {
+    enum { MAX_LENGTH_DIGITS = 18 };
+    PyObject *name = PyTuple_GET_ITEM(pair, 0);
+    switch (PyUnicode_GET_LENGTH(name)) {
+        case 10: return PyUnicode_CompareWithASCIIString(name, "set-cookie") == 0;
+        case 16: return PyUnicode_CompareWithASCIIString(name, "content-encoding") == 0;
+        case 14:
+            return PyUnicode_GET_LENGTH(PyTuple_GET_ITEM(pair, 1)) > MAX_LENGTH_DIGITS &&
+                   PyUnicode_CompareWithASCIIString(name, "content-length") == 0;
+        default: return 0;
+    }
+}
+
+/* Whether an answer is what its bytes say, and tells nobody anything else. */
+static int is_ordinary(const Head *head) {
+    if (PyLong_AsLong(head->status) == 400 || PyUnicode_GET_LENGTH(head->version) != 3) return 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(head->headers); i++)
+        if (is_told(PyTuple_GET_ITEM(head->headers, i))) return 0;
+    return 1;
+}
+
+/* The pieces of a body as one. */
+static PyObject *body_of(PyObject *pieces) {
+    Py_ssize_t size = 0;
+    if (!PyList_Check(pieces)) return PyErr_Format(PyExc_TypeError, "a body comes in a list");
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(pieces); i++) {
+        PyObject *piece = PyList_GET_ITEM(pieces, i);
+        if (!PyBytes_Check(piece)) return PyErr_Format(PyExc_TypeError, "a body comes in bytes");
+        if (PyBytes_GET_SIZE(piece) > PY_SSIZE_T_MAX - size) return PyErr_NoMemory();
+        size += PyBytes_GET_SIZE(piece);
+    }
+    return PyList_GET_SIZE(pieces) == 1 ? Py_NewRef(PyList_GET_ITEM(pieces, 0)) : joined(pieces, size);
+}
+
+/* The record of an ordinary answer; args are those of fetched. */
+static PyObject *record_of(const Head *head, PyObject *const *args) {
+    long long took_us = PyLong_AsLongLong(args[4]), before_us = PyLong_AsLongLong(args[5]);
+    if (PyErr_Occurred()) return NULL;
+    PyObject *record = NULL, *wire = body_of(args[2]);
+    PyObject *response_ms = wire ? PyLong_FromLongLong(took_us > before_us ? (took_us - before_us) / 1000 : 0) : NULL;
+    if (response_ms) {
+        PyObject *fields[] = {head->status, head->raw, head->headers, wire,    wire,
+                              Py_False,     args[3],   response_ms,   args[6], head->version};
+        record = PyObject_Vectorcall(args[0], fields, sizeof fields / sizeof *fields, NULL);
+    }
+    Py_XDECREF(response_ms);
+    Py_XDECREF(wire);
+    return record;
+}
+
+PyObject *fetched(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
+    Head head;
+    if (count != 7) return PyErr_Format(PyExc_TypeError, "fetched takes 7 arguments");
+    int found = read_head(args[1], &head);
+    if (found <= 0) return found ? NULL : Py_NewRef(Py_None);
+    PyObject *answer = is_ordinary(&head) ? record_of(&head, args) : parts_of(&head);
+    forget(&head);
+    return answer;
 }
 
 /* Where a header's value begins, if a line has that name, followed at once by its colon; else NULL. */

@@ -33,6 +33,11 @@ PyDoc_STRVAR(head_doc,
     "parse_head(lines) -> tuple[bytes, int, str, tuple[tuple[str, str], ...]] | None\n\n"
     "The head of an answer in one piece, its status, version and headers; None where it is not clean.");
 
+PyDoc_STRVAR(fetched_doc,
+    "fetched(make, lines, pieces, started_ms, took_us, before_us, ip) -> Fetched | tuple | None\n\n"
+    "The record of an answer of HTTP/1, made by its class from the lines of its head and the pieces of its body; what\n"
+    "parse_head tells of the head where that says something that has to be done, or is not clean.");
+
 PyDoc_STRVAR(sound_doc,
     "is_sound_answer(head, body_size) -> bool\n\n"
     "Whether every reader finds the end of a head, and it tells no other length than its body has.");
@@ -67,6 +72,7 @@ PyDoc_STRVAR(csv_doc,
 static PyMethodDef methods[] = {
     {"read", read_quickly, METH_VARARGS, read_doc},
     {"parse_head", parse_head, METH_O, head_doc},
+    {"fetched", (PyCFunction)(void (*)(void))fetched, METH_FASTCALL, fetched_doc},
     {"is_sound_answer", is_sound_answer, METH_VARARGS, sound_doc},
     {"exchange", (PyCFunction)(void (*)(void))exchange, METH_FASTCALL, exchange_doc},
     {"resolve", resolve_plainly, METH_VARARGS, resolve_doc},

@@ -14,6 +14,7 @@ PyObject *digests(PyObject *module, PyObject *args);
 
 int prepare_heads(void);
 PyObject *parse_head(PyObject *module, PyObject *lines);
+PyObject *fetched(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *is_sound_answer(PyObject *module, PyObject *args);
 
 /* Whether every reader finds the end of the head of a request, and its target. */

@@ -8,7 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from weft.records import Fetched
 
 
 def _load() -> ModuleType | None:
@@ -31,9 +34,13 @@ read: Callable[..., tuple[bytes, bytes] | None] | None = getattr(_native, "read"
 resolve: Callable[[str, str], str | None] | None = getattr(_native, "resolve", None)
 """Where a plain path leads (``weft.url.resolving``)."""
 
-parse_head: Callable[[list[bytes]], tuple[bytes, int, str, tuple[tuple[str, str], ...]] | None] | None
+HeadParts = tuple[bytes, int, str, tuple[tuple[str, str], ...]]
+parse_head: Callable[[list[bytes]], HeadParts | None] | None
 parse_head = getattr(_native, "parse_head", None)
 """A clean head, taken apart (``weft.fetch.http.answer``)."""
+
+fetched: Callable[..., Fetched | HeadParts | None] | None = getattr(_native, "fetched", None)
+"""The record of an ordinary answer, the parts of the head of another (``weft.fetch.http.outcome``)."""
 
 is_sound_answer: Callable[[bytes, int], bool] | None = getattr(_native, "is_sound_answer", None)
 """Whether a head is kept as it is (``weft.store.warc_heads``)."""
