@@ -159,8 +159,7 @@ class Crawl:
         frontier = self.parts.frontier
         unsettled = frontier.unsettled
         leases = frontier.take(free)
-        for lease in leases:
-            self._start(lease)
+        self._start(leases)
         while frontier.unresolved:
             self._resolve(frontier.unresolved.popleft())
         return len(leases) + frontier.unsettled - unsettled
@@ -186,18 +185,21 @@ class Crawl:
         stored = self.parts.store.totals["pages"] + self._batch_stored
         return self._limits.max_pages - stored - under_way
 
-    def _start(self, lease: Lease) -> None:
-        addresses = self.parts.resolver.cached(host_of(lease.url))
-        match addresses:
-            case Failure():
-                self.parts.crew.fail(lease, addresses)
-            case None:  # it was dropped from the cache since the lease was given
-                self.parts.crew.fail(lease, Failure(Cause.DNS_FAILED, "the address was lost before it was used"))
-            case _:
-                gap_s = self.parts.frontier.site(lease.site).gap_s
-                self.parts.crew.start(lease, addresses, gap_s)
+    def _start(self, leases: list[Lease]) -> None:
+        """Asks for what was taken: those of one site come in a row, and share its addresses and its delay."""
+        crew, frontier = self.parts.crew, self.parts.frontier
+        site, addresses, gap_s = -1, None, 0.0
+        for lease in leases:
+            if lease.site != site:
+                site, gap_s = lease.site, frontier.site(lease.site).gap_s
+                addresses = self.parts.resolver.cached(host_of(lease.url))
+            if isinstance(addresses, tuple):
+                crew.start(lease, addresses, gap_s)
                 if gap_s:  # else nothing counts from here
-                    self.parts.frontier.started(lease)
+                    frontier.started(lease)
+            else:  # None: it was dropped from the cache since the lease was given
+                lost = Failure(Cause.DNS_FAILED, "the address was lost before it was used")
+                crew.fail(lease, addresses or lost)
 
     def _resolve(self, site: Site) -> None:
         def resolved(_host: str, _outcome: tuple[str, ...] | Failure) -> None:
