@@ -33,6 +33,10 @@ class Known(msgspec.Struct, frozen=True):
     until_ms: int
 
 
+_NOWHERE = "-"  # begins no URL
+_UNKNOWN = Known(None, None, _PASS, 0)
+
+
 class OriginRow(msgspec.Struct, frozen=True):
     """A row of the table ``origin``, fields in the order of the columns."""
 
@@ -80,11 +84,14 @@ class SiteRules:
         self._retries = spec.limits.retries
         self._clock = clock
         self._cache: OrderedDict[str, Known] = OrderedDict()
+        self._open, self._open_known = _NOWHERE, _UNKNOWN  # the origin asked last that forbids nothing
         self._asking: dict[str, int] = {}  # origin -> the site that waits for it
         self._rows: list[OriginRow] = []
 
     def check(self, url: str, site_id: int) -> Pass | Ask | Hold | Refuse:
         """Whether this URL may be asked now."""
+        if url.startswith(self._open) and self._clock.epoch_ms() < self._open_known.until_ms:
+            return self._open_known.ticket
         origin, path = origin_and_path_of(url)
         known = self._known(origin)
         if known is None and self._ignore:
@@ -97,6 +104,8 @@ class SiteRules:
         if known.rules is None:
             assert known.refusal is not None
             return known.refusal
+        if self._own is None and known.rules.allows_all:
+            self._open, self._open_known = f"{origin}/", known
         verdict = known.rules.check(path)
         if self._own is not None:
             if self._own(url, self._texts[origin], verdict.allowed):
@@ -131,6 +140,7 @@ class SiteRules:
             rules = Robots.parse(row.robots_content or b"").rules_for_us(*self._agents)
             known = Known(rules, None, Pass(row.crawl_delay_s or 0.0), row.fetched_ms + FRESH_MS)
         self._cache[row.name] = known
+        self._open = _NOWHERE
         if self._own is not None:
             self._texts[row.name] = (row.robots_content or b"").decode("utf-8", "replace")
         while len(self._cache) > CACHE_ORIGINS:

@@ -137,6 +137,11 @@ class RuleSet:
         self._wild.sort(key=lambda wild: (-wild[0], not wild[1].allow, wild[1].line))
         self._has_escapes = any(_NEEDLESS_ESCAPE.search(rule.pattern) for rule in rules if rule.allow)
 
+    @property
+    def allows_all(self) -> bool:
+        """Whether no path is forbidden, as where there is no robots.txt."""
+        return not self.rules and self._besides is None and self._otherwise.allowed
+
     def _place(self, rule: Rule, pattern: str) -> None:
         anchored = pattern.endswith("$")
         pieces = (pattern[:-1] if anchored else pattern).split("*")
