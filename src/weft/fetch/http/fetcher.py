@@ -68,6 +68,7 @@ class Fetcher:
         self.tight = False
         self._network = spec.network
         self._limits = spec.limits
+        self._timeout_s = spec.limits.timeout_s
         jar = jar if spec.network.keep_cookies else None
         home = frozenset(home_origins) or frozenset(origin_of(url) for url in map(parse, spec.seeds) if url)
         self._home_hosts = frozenset(host_of(f"{origin}/") for origin in home)
@@ -139,19 +140,20 @@ class Fetcher:
         certified = self._network.cert is not None and self._is_home(host_of(lease.url))
         free = self._free[certified]
         transfer = free.pop() if free else self._new_transfer(certified)
+        transfer.lease = lease
         transfer.started_ms = self._epoch_ms()
         now_s = time.monotonic()
-        transfer.deadline_s = now_s + self._limits.timeout_s
+        transfer.deadline_s = now_s + self._timeout_s
         self._running[transfer] = None
         if self._look is None:
             self._look = self._loop.call_later(LOOK_EVERY_S, self._look_after_long_ones)
-        tried = () if self.proxied else self._in_good_order(addresses, now_s)[:MAX_ADDRESSES_TRIED]
+        if len(addresses) != 1 or self.proxied:
+            addresses = () if self.proxied else self._in_good_order(addresses, now_s)[:MAX_ADDRESSES_TRIED]
         try:
-            transfer.lease = lease
-            if not tried and not self.proxied:
+            if not addresses and not self.proxied:
                 raise ValueError("no address to connect to")
-            transfer.begin(lease, tuple(tried))
-            self._launch(transfer, self._limits.timeout_s)
+            transfer.begin(lease, tuple(addresses))
+            self._launch(transfer, self._timeout_s)
         except (pycurl.error, ValueError, TypeError) as error:  # UnicodeEncodeError is a ValueError
             self._loop.call_soon(self._give_up, transfer, error)
 
@@ -364,10 +366,11 @@ class Fetcher:
 
     def _launch(self, transfer: Transfer, left_s: float) -> None:
         """Hand a transfer to libcurl, aimed at the first of its addresses; each gets its part of the time."""
-        lease, lines = transfer.lease, self._headers.lines(transfer.lease)
+        lease = transfer.lease
+        lines = self._headers.lines(lease)
         usual = (
             lines is self._headers.plain
-            and left_s == self._limits.timeout_s
+            and left_s == self._timeout_s
             and not (lease.attempt > 1 or transfer.renewed or self._fickle or self._insecure)
         )
         if not usual or transfer.usual_for != transfer.addresses:
