@@ -39,6 +39,7 @@ class RequestHeaders:
         self.plain, self._secret = _base_lines(spec.identity)
         self._plain_block = b"".join([line + b"\r\n" for line in self.plain])
         self._passwords = _parse_auth(spec.network, home_origins)
+        self._place, self._path_at, self._behind_path = "-", 0, b""  # of the origin shown last: all but the path
 
     def lines(self, lease: Lease) -> list[bytes]:
         """All header lines but Host: ``plain`` itself for every lease that needs nothing of its own."""
@@ -49,11 +50,18 @@ class RequestHeaders:
 
     def shown_head(self, lease: Lease) -> bytes:
         """The request as it went out, for the archive, without cookies and credentials."""
-        site, path = site_and_path_of(lease.url)
+        url = lease.url
+        if url.startswith(self._place):
+            path = url[self._path_at :]
+        else:
+            site, path = site_and_path_of(url)
+            self._path_at = len(url) - len(path)
+            self._place = url[: self._path_at] + "/"
+            self._behind_path = b" HTTP/1.1\r\nHost: %b\r\n%b" % (site.encode(), self._plain_block)
         own = b""
         if lease.etag or lease.last_modified:
             own = b"".join([line + b"\r\n" for line in self._validators(lease)])
-        return b"GET %b HTTP/1.1\r\nHost: %b\r\n%b%b\r\n" % (path.encode(), site.encode(), self._plain_block, own)
+        return b"GET %b%b%b\r\n" % (path.encode(), self._behind_path, own)
 
     def _validators(self, lease: Lease) -> list[bytes]:
         own: list[bytes] = []
