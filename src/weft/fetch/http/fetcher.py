@@ -74,6 +74,7 @@ class Fetcher:
         self._home_hosts = frozenset(host_of(f"{origin}/") for origin in home)
         self._epoch_ms = epoch_ms or (lambda: time.time_ns() // 1_000_000)
         self._headers = RequestHeaders(spec, jar, home, self._epoch_ms)
+        self.request_head = self._headers.shown_head
         self._insecure = frozenset(spec.network.insecure)
         self._use_epoll = use_epoll and hasattr(select, "epoll")
         budget = descriptor_budget()
@@ -101,6 +102,7 @@ class Fetcher:
         self._hurried = spec.politeness.delay_s == 0
         self._closed = False
         self._soon = False
+        self._waits_ms: deque[int] = deque(maxlen=1)  # what libcurl's timer was set to last, until that is heeded
         self._deadline_s: float | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._timer_s = 0.0
@@ -113,7 +115,7 @@ class Fetcher:
         self._watch: Watch = watch_kind(self._loop, self._on_ready, self._on_unasked)
         multi = self._multi = pycurl.CurlMulti()
         multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch.changed)
-        multi.setopt(pycurl.M_TIMERFUNCTION, self._on_deadline_changed)
+        multi.setopt(pycurl.M_TIMERFUNCTION, self._waits_ms.append)
         multi.setopt(pycurl.M_MAXCONNECTS, self._max_connections)
         multi.setopt(pycurl.M_MAX_TOTAL_CONNECTIONS, self._max_connections)
         return self
@@ -130,10 +132,6 @@ class Fetcher:
     def throttled(self) -> bool:
         """True while the bandwidth that the user allows is spent: what is started now would only wait."""
         return self._rate is not None and self._rate.spent
-
-    def request_head(self, lease: Lease) -> bytes:
-        """What is sent for a lease, for the archive: without cookies and credentials."""
-        return self._headers.shown_head(lease)
 
     def start(self, lease: Lease, addresses: Sequence[str]) -> None:
         """Begin one request. Its outcome comes through ``finished``, never from inside this call."""
@@ -154,6 +152,8 @@ class Fetcher:
                 raise ValueError("no address to connect to")
             transfer.begin(lease, tuple(addresses))
             self._launch(transfer, self._timeout_s)
+            if not self._soon:  # else it is heeded then
+                self._heed_timer()
         except (pycurl.error, ValueError, TypeError) as error:  # UnicodeEncodeError is a ValueError
             self._loop.call_soon(self._give_up, transfer, error)
 
@@ -168,6 +168,7 @@ class Fetcher:
         for transfer in list(self._running):
             leases.append(transfer.lease)
             self._release(transfer)
+        self._heed_timer()
         return leases
 
     async def close(self) -> None:
@@ -230,10 +231,14 @@ class Fetcher:
 
     # The event loop's calls.
 
-    def _on_deadline_changed(self, wait_ms: int) -> None:
-        """libcurl's timer callback. Nothing is called from inside it: libcurl forbids that."""
-        if self._closed:
+    def _heed_timer(self) -> None:
+        """See to it that libcurl is called when it wants to be: after whatever may have set its timer.
+
+        libcurl sets it twice for each request, and forbids to be called from there.
+        """
+        if self._closed or not self._waits_ms:
             return
+        wait_ms = self._waits_ms.pop()
         if wait_ms == 0:
             if not self._soon:
                 self._soon = True
@@ -295,6 +300,7 @@ class Fetcher:
                 self._settle(transfers[curl], 0, "")
             for curl, code, message in failed:
                 self._settle(transfers[curl], code, message)
+        self._heed_timer()
         if len(self.finished) > before and self.on_finished is not None:
             self.on_finished()
 
@@ -339,6 +345,7 @@ class Fetcher:
         failure = never_begun(transfer, error)
         lease = transfer.lease
         self._release(transfer)
+        self._heed_timer()
         self.finished.append((lease, failure))
         if self.on_finished is not None:
             self.on_finished()
@@ -359,6 +366,7 @@ class Fetcher:
                 failure = self._outcomes.failure(transfer, Cause.BAD_ANSWER, "far more came in than headers and a body")
                 self._release(transfer)
                 self.finished.append((lease, failure))
+        self._heed_timer()
         if len(self.finished) > before and self.on_finished is not None:
             self.on_finished()
 
