@@ -26,13 +26,13 @@ static int read_status(const Byte *line, Py_ssize_t size, Py_ssize_t *version_en
     return *status >= 200;
 }
 
-/* A name that most servers send, and the header it was in last: that comes with nearly every answer of a server. */
+/* A name that most servers send. */
 typedef struct {
     const char *spelling;
-    PyObject *name, *last; /* a text, a pair */
+    PyObject *name;
 } Known;
 
-enum { KNOWN = 64, MAX_KEPT = 256 };
+enum { KNOWN = 64 };
 
 static Known known[KNOWN];
 
@@ -58,18 +58,6 @@ int prepare_heads(void) {
     return 0;
 }
 
-/* A header with a known name: the last one again, if it has the same value. */
-static PyObject *known_header(Known *place, const Byte *value, Py_ssize_t size) {
-    PyObject *last = place->last ? PyTuple_GET_ITEM(place->last, 1) : NULL;
-    if (last && PyUnicode_GET_LENGTH(last) == size && memcmp(PyUnicode_1BYTE_DATA(last), value, (size_t)size) == 0)
-        return Py_NewRef(place->last);
-    PyObject *text = PyUnicode_DecodeLatin1((const char *)value, size, NULL);
-    PyObject *pair = text ? PyTuple_Pack(2, place->name, text) : NULL;
-    Py_XDECREF(text);
-    if (pair && size <= MAX_KEPT) Py_XSETREF(place->last, Py_NewRef(pair));
-    return pair;
-}
-
 /* Name in lower case and value of a header line; None where Python should look. */
 static PyObject *header_of(const Byte *line, Py_ssize_t size) {
     char name[64];
@@ -82,10 +70,10 @@ static PyObject *header_of(const Byte *line, Py_ssize_t size) {
     }
     for (start = colon + 1; start < end && is_blank(*start);) start++;
     while (end > start && is_blank(end[-1])) end--;
-    Known *place = place_of(name, name_size);
-    if (place->name && PyUnicode_GET_LENGTH(place->name) == name_size && !memcmp(place->spelling, name, (size_t)name_size))
-        return known_header(place, start, end - start);
-    PyObject *key = PyUnicode_DecodeASCII(name, name_size, NULL);
+    const Known *place = place_of(name, name_size);
+    int is_known = place->name && PyUnicode_GET_LENGTH(place->name) == name_size &&
+                   memcmp(place->spelling, name, (size_t)name_size) == 0;
+    PyObject *key = is_known ? Py_NewRef(place->name) : PyUnicode_DecodeASCII(name, name_size, NULL);
     PyObject *value = key ? PyUnicode_DecodeLatin1((const char *)start, end - start, NULL) : NULL;
     PyObject *pair = value ? PyTuple_Pack(2, key, value) : NULL;
     Py_XDECREF(key);
@@ -97,6 +85,32 @@ static PyObject *header_of(const Byte *line, Py_ssize_t size) {
 static int is_clean(const Byte *line, Py_ssize_t size) {
     return size >= 2 && line[size - 2] == '\r' && line[size - 1] == '\n' && !memchr(line, '\r', (size_t)(size - 2)) &&
            !memchr(line, '\n', (size_t)(size - 2));
+}
+
+/* A header line that stood at some place of a head, and what it says: most come with every answer of a server. */
+typedef struct {
+    PyObject *line, *pair;
+} Met;
+
+enum { MET = 32, MAX_KEPT = 256 };
+
+static Met met[MET];
+
+/* What the line at this place says; None where Python should look. */
+static PyObject *header_at(Py_ssize_t place, PyObject *line) {
+    Met *last = &met[place % MET];
+    const char *text = PyBytes_AS_STRING(line);
+    Py_ssize_t size = PyBytes_GET_SIZE(line);
+    if (last->line && PyBytes_GET_SIZE(last->line) == size &&
+        memcmp(PyBytes_AS_STRING(last->line), text, (size_t)size) == 0)
+        return Py_NewRef(last->pair);
+    if (!is_clean((const Byte *)text, size)) Py_RETURN_NONE;
+    PyObject *pair = header_of((const Byte *)text, size - 2);
+    if (pair && pair != Py_None && size <= MAX_KEPT) {
+        Py_XSETREF(last->line, Py_NewRef(line));
+        Py_XSETREF(last->pair, Py_NewRef(pair));
+    }
+    return pair;
 }
 
 /* The lines one after the other. */
@@ -138,17 +152,17 @@ static int read_head(PyObject *lines, Head *head) {
     if (count < 2) return 0;
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *line = PyList_GET_ITEM(lines, i);
-        if (!PyBytes_Check(line) || !is_clean((Byte *)PyBytes_AS_STRING(line), PyBytes_GET_SIZE(line))) return 0;
-        if ((PyBytes_GET_SIZE(line) == 2) != (i == count - 1)) return 0;
+        if (!PyBytes_Check(line) || (PyBytes_GET_SIZE(line) == 2) != (i == count - 1)) return 0;
         size += PyBytes_GET_SIZE(line);
     }
-    PyObject *status_line = PyList_GET_ITEM(lines, 0);
-    const char *first = PyBytes_AS_STRING(status_line);
-    if (!read_status((const Byte *)first, PyBytes_GET_SIZE(status_line) - 2, &version_end, &status)) return 0;
+    const char *first = PyBytes_AS_STRING(PyList_GET_ITEM(lines, 0));
+    Py_ssize_t first_size = PyBytes_GET_SIZE(PyList_GET_ITEM(lines, 0));
+    if (memcmp(PyBytes_AS_STRING(PyList_GET_ITEM(lines, count - 1)), "\r\n", 2) != 0) return 0;
+    if (!is_clean((const Byte *)first, first_size)) return 0;
+    if (!read_status((const Byte *)first, first_size - 2, &version_end, &status)) return 0;
     head->headers = PyTuple_New(count - 2);
     for (Py_ssize_t i = 1; head->headers && i < count - 1; i++) {
-        PyObject *line = PyList_GET_ITEM(lines, i), *pair;
-        pair = header_of((const Byte *)PyBytes_AS_STRING(line), PyBytes_GET_SIZE(line) - 2);
+        PyObject *pair = header_at(i, PyList_GET_ITEM(lines, i));
         if (!pair || pair == Py_None) {
             Py_XDECREF(pair);
             forget(head);
