@@ -250,6 +250,7 @@ class EndedTransfer:
     def __init__(self, head: list[bytes], body: list[bytes], took_us: int, before_us: int) -> None:
         self.head, self.body = head, body
         self.curl = self
+        self.tell = self.getinfo
         self._times = {pycurl.TOTAL_TIME_T: took_us, pycurl.PRETRANSFER_TIME_T: before_us}
 
     def getinfo(self, what: int) -> int:

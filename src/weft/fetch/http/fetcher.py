@@ -114,6 +114,7 @@ class Fetcher:
         watch_kind = EpollWatch if self._use_epoll else LoopWatch
         self._watch: Watch = watch_kind(self._loop, self._on_ready, self._on_unasked)
         multi = self._multi = pycurl.CurlMulti()
+        self._add, self._remove, self._act = multi.add_handle, multi.remove_handle, multi.socket_action
         multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch.changed)
         multi.setopt(pycurl.M_TIMERFUNCTION, self._waits_ms.append)
         multi.setopt(pycurl.M_MAXCONNECTS, self._max_connections)
@@ -150,7 +151,7 @@ class Fetcher:
         try:
             if not addresses and not self.proxied:
                 raise ValueError("no address to connect to")
-            transfer.begin(lease, tuple(addresses))
+            transfer.begin(tuple(addresses))
             self._launch(transfer, self._timeout_s)
             if not self._soon:  # else it is heeded then
                 self._heed_timer()
@@ -272,7 +273,7 @@ class Fetcher:
         self._soon = False
         if self._closed:
             return
-        act = self._multi.socket_action
+        act = self._act
         for fd, mask in self._watch.ready():
             act(fd, mask)
         act(pycurl.SOCKET_TIMEOUT, 0)
@@ -281,7 +282,7 @@ class Fetcher:
     def _on_ready(self) -> None:
         if self._closed:
             return
-        act = self._multi.socket_action
+        act = self._act
         for fd, mask in self._watch.ready():
             act(fd, mask)
         self._drain()
@@ -385,7 +386,7 @@ class Fetcher:
             transfer.usual_for = None
             transfer.agree(self._terms(transfer, lines, left_s))
             transfer.usual_for = transfer.addresses if usual else None
-        self._multi.add_handle(transfer.curl)
+        self._add(transfer.curl)
         transfer.added = True
 
     def _terms(self, transfer: Transfer, lines: list[bytes], left_s: float) -> Terms:
@@ -439,7 +440,7 @@ class Fetcher:
         )
 
     def _relaunch(self, transfer: Transfer) -> bool:
-        self._multi.remove_handle(transfer.curl)
+        self._remove(transfer.curl)
         transfer.added = False
         transfer.clear()
         try:
@@ -451,7 +452,7 @@ class Fetcher:
     def _release(self, transfer: Transfer) -> None:
         del self._running[transfer]
         if transfer.added:
-            self._multi.remove_handle(transfer.curl)
+            self._remove(transfer.curl)
             transfer.added = False
         transfer.clear()
         transfer.lease = NO_LEASE

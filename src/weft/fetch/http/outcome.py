@@ -45,7 +45,7 @@ class Outcomes:
         """What came of a transfer that libcurl ended with this code; only before the handle leaves libcurl's hands."""
         note, head = "", None
         if code == 0 and transfer.heard is None and self._read_ordinary is not None:
-            tell, addresses = transfer.curl.getinfo, transfer.addresses
+            tell, addresses = transfer.tell, transfer.addresses
             found = self._read_ordinary(
                 Fetched, transfer.head, transfer.body, transfer.started_ms, tell(_TOTAL_TIME), tell(_PRETRANSFER_TIME),
                 addresses[0] if addresses else "",

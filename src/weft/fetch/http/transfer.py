@@ -19,6 +19,7 @@ from weft.url import host_of, request_target_of
 if TYPE_CHECKING:
     from weft.fetch.http.fetcher import Fetcher
 
+_ROBOTS = Purpose.ROBOTS
 FLOOD_B, FLOOD_SHARE = 1 << 20, 8  # more than this, and so many times the body that is kept, is no answer
 
 
@@ -72,22 +73,23 @@ class Transfer:
         self._terms: Terms | None = None  # what the handle's changing options stand at
         self.usual_for: tuple[str, ...] | None = None  # the addresses, where these are the usual terms for them
         self.curl = fetcher.new_handle(certified)
+        self._set, self.tell = self.curl.setopt, self.curl.getinfo  # pycurl looks its methods up slowly
         self.curl.setopt(pycurl.WRITEFUNCTION, self._write)
         self.curl.setopt(pycurl.HEADERFUNCTION, self.head.append)
         self.curl.setopt(pycurl.OPENSOCKETFUNCTION, self._open_socket)
         self.curl.setopt(pycurl.SOCKOPTFUNCTION, self._socket_opened)
         self.curl.setopt(pycurl.PREREQFUNCTION, partial(fetcher.before_sending, self))
 
-    def begin(self, lease: Lease, addresses: tuple[str, ...]) -> None:
-        """Make ready for a lease; raises ``pycurl.error`` for what libcurl does not take."""
+    def begin(self, addresses: tuple[str, ...]) -> None:
+        """Make ready for the lease; raises ``pycurl.error`` for what libcurl does not take."""
+        lease = self.lease
         url = lease.url
         secure = url.startswith("https:")
-        self.lease = lease
         # rules count as far as RFC 9309 has them read, however small the pages are that the user wants
-        self.max_size_b = ROBOTS_B if lease.purpose is Purpose.ROBOTS else self._fetcher.max_size_b
+        self.max_size_b = ROBOTS_B if lease.purpose is _ROBOTS else self._fetcher.max_size_b
         self.addresses = addresses
         self.renewed = False
-        self.curl.setopt(pycurl.URL, url)
+        self._set(pycurl.URL, url)
         if secure:
             sessions = self._fetcher.session_cache(host_of(url))
             if sessions is not self._sessions:
@@ -97,7 +99,7 @@ class Transfer:
                 self._sessions = sessions
         # libcurl writes %2e as %2E in the URL's path; what was found is asked. A proxy needs the whole URL.
         whole = self._fetcher.proxied and not secure
-        self.curl.setopt(pycurl.REQUEST_TARGET, url if whole else request_target_of(url))
+        self._set(pycurl.REQUEST_TARGET, url if whole else request_target_of(url))
         # An error in TLS on the first attempt may have been the wish for a certificate: listen at the next.
         if self.probing or (secure and lease.attempt > 1):
             self.listen(secure and lease.attempt > 1)
