@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import sqlite3
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from ops_robots import path_of
 from vectors import answer_to, vectors
 
+from weft.errors import Cause
 from weft.fetch.robots import (
     ALLOW_ALL,
     DISALLOW_ALL,
@@ -24,6 +26,11 @@ from weft.fetch.robots import (
     meaning_of_status,
     product_token,
 )
+from weft.fetch.site import FRESH_MS, Learnt, SiteRules
+from weft.ports import Ask, Clock, Hold, Pass, Refuse
+from weft.records import Fetched
+from weft.spec import CrawlSpec
+from weft.store.schema import TABLES
 
 DIFFERENT = {
     "robots/other/00129": "401: legacy; RFC 9309, section 2.3.1.3 allows all on any 4xx, and newer cases ask for that",
@@ -377,3 +384,39 @@ def test_any_bytes_are_read(body: bytes, path: str) -> None:
 
 def test_paths_of_the_vectors() -> None:
     assert path_of("http://a.example?x=1#y") == "/?x=1" and path_of("//a.example/b") == "/b" and path_of("") == "/"
+
+
+def test_a_file_that_asks_nothing_of_us_allows_all() -> None:
+    assert ALLOW_ALL.allows_all and not DISALLOW_ALL.allows_all and not RuleSet(besides=DISALLOW_ALL).allows_all
+    for text, expected in (
+        (b"", True),
+        (b"User-agent: other\nDisallow: /", True),
+        (b"User-agent: *\nDisallow: /a", False),
+    ):
+        assert Robots.parse(text).rules_for_us("weft").allows_all is expected, text
+
+
+def test_an_origin_that_forbids_nothing_passes_as_long_as_that_is_known() -> None:
+    """For a day, or until it is given up; and no other origin with it."""
+    now_s = 1_000.0
+    rules = SiteRules(sqlite3.connect(":memory:"), CrawlSpec(), Clock(mono=lambda: now_s))
+    rules._db.executescript(TABLES)
+
+    def learn(url: str, status: int, body: bytes) -> None:
+        asked = rules.check(url, 1)
+        assert isinstance(asked, Ask) and isinstance(rules.check(url, 1), Hold)
+        answer = Fetched(status, b"", (), body, body, False, 0, 0, "", "1.1")
+        assert isinstance(rules.answered(asked.lease, answer, lambda _: 1), Learnt)
+
+    open_page, closed_page = "http://h.test/a", "http://h.test.closed.test/a"
+    learn(open_page, 404, b"")
+    learn(closed_page, 200, b"User-agent: *\nDisallow: /a")
+    for _ in range(2):
+        assert isinstance(rules.check(open_page, 1), Pass)
+        assert isinstance(rules.check(closed_page, 1), Refuse)
+        assert isinstance(rules.check("https://h.test/a", 1), Ask | Hold)
+    now_s += FRESH_MS / 1000
+    learn(open_page, 404, b"")
+    assert isinstance(rules.check(open_page, 1), Pass)
+    rules.give_up("http://h.test", 1, Cause.CONNECT_FAILED)
+    assert isinstance(rules.check(open_page, 1), Refuse)
