@@ -195,9 +195,10 @@ class Crawl:
                 crew.start(lease, addresses, gap_s)
                 if gap_s:  # else nothing counts from here
                     frontier.started(lease)
-            else:  # None: it was dropped from the cache since the lease was given
-                lost = Failure(Cause.DNS_FAILED, "the address was lost before it was used")
-                crew.fail(lease, addresses or lost)
+            elif addresses is None:  # it was dropped from the cache since the lease was given
+                crew.fail(lease, Failure(Cause.DNS_FAILED, "the address was lost before it was used"))
+            else:
+                crew.fail(lease, addresses)
 
     def _resolve(self, site: Site) -> None:
         def resolved(_host: str, _outcome: tuple[str, ...] | Failure) -> None:

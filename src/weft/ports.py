@@ -131,7 +131,7 @@ class Crew(Protocol):
         """Ends a lease that could not even be started; it comes back like the others."""
 
     def next(self) -> list[Concluded]:
-        """A few leases that ended and belong together: no tick may come between them. None where none has ended."""
+        """A few leases that ended and belong together: no tick may come between them. Empty: none has."""
 
     def brought_back(self) -> list[tuple[Lease, bool]]:
         """Leases that no answer will end, because those who had them are gone; and whether they were asked."""

@@ -360,7 +360,7 @@ class Fetcher:
         began_before_s = time.monotonic() - LOOK_EVERY_S
         before = len(self.finished)
         for transfer in list(self._running):
-            if transfer.deadline_s - self._limits.timeout_s > began_before_s:
+            if transfer.deadline_s - self._timeout_s > began_before_s:
                 break  # so did all others
             if transfer.floods():
                 lease = transfer.lease
