@@ -44,7 +44,8 @@ PyDoc_STRVAR(exchange_doc,
 
 PyDoc_STRVAR(resolve_doc,
     "resolve(base, reference) -> str | None\n\n"
-    "The URL that a plain path, with or without a query, leads to from a serialised URL; None for what is not plain.");
+    "The URL that a plain reference leads to from a serialised URL of the web: a path, with or without a host before it\n"
+    "and a query behind it; None for what is not plain.");
 
 PyDoc_STRVAR(known_doc,
     "known_links(targets, infos, offered, admitted, mask, first_new, prefix) -> list[str]\n\n"

@@ -22,6 +22,8 @@ PyObject *exchange(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 enum { MAX_PLAIN_URL = 4096 };
 Py_ssize_t plain_url(const char *base, Py_ssize_t base_size, const char *reference, Py_ssize_t size, char *url);
+/* Whether the empty reference leads to the URL itself: one of the web, of a host that the parser takes. */
+int is_plain_page(const char *url, Py_ssize_t size);
 PyObject *resolve_plainly(PyObject *module, PyObject *args);
 
 PyObject *csv_lines(PyObject *module, PyObject *rows);

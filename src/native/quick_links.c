@@ -74,6 +74,13 @@ int tell_learnt(Reader *r) {
     return done ? DONE : FAILED;
 }
 
+static int is_page_plain(const Reader *r) {
+    Py_ssize_t size;
+    const char *url = PyUnicode_AsUTF8AndSize(r->url, &size);
+    if (!url) PyErr_Clear(); /* Python says what it means */
+    return url && is_plain_page(url, size);
+}
+
 /* Adds a link; anchor and rel are borrowed, rel may be NULL. *place is where it stands, or -1 where it is not kept. */
 static int add_link(Reader *r, Span reference, PyObject *kind, PyObject *anchor, PyObject *rel, Py_ssize_t *place) {
     PyObject *target, *fragment = NULL;
@@ -83,7 +90,7 @@ static int add_link(Reader *r, Span reference, PyObject *kind, PyObject *anchor,
     *place = -1;
     if (count >= r->max_links) return UNSURE;
     const unsigned char *hash = size ? memchr(reference.start, '#', (size_t)size) : NULL;
-    if (hash == reference.start && hash) {
+    if (size ? hash == reference.start : is_page_plain(r)) {
         target = r->url;
         Py_INCREF(target);
     } else {

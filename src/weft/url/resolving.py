@@ -117,6 +117,8 @@ class Resolver:
         """
         if not self.page:
             return None
+        if not ref and self.page.startswith(_WEB) and "xn--" not in self.page:
+            return self.page, ""
         if native.resolve is not None and head.isascii() and (plain := native.resolve(self.page, head)) is not None:
             fragment = ref[len(head) + 1 :]
             if _is_plain_fragment(fragment):
