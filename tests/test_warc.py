@@ -527,10 +527,19 @@ def test_short_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The operating system may take fewer bytes than it was given."""
     real = os.write
     monkeypatch.setattr(os, "write", lambda fd, data: real(fd, bytes(data)[:1000]))
+    monkeypatch.setattr(os, "writev", lambda fd, parts: real(fd, b"".join(parts)[:1000]))
     one = writer(tmp_path)
     place = write(one, body=random.Random(1).randbytes(9_999))
     one.close()
     assert len(verified(tmp_path / place.file)) == 3
+
+
+def test_more_records_than_are_written_at_once(tmp_path: Path) -> None:
+    one = writer(tmp_path)
+    for n in range(1_025):
+        place = write(one, f"http://example.org/{n}")
+    one.close()
+    assert len(verified(tmp_path / place.file)) == 1 + 2 * 1_025
 
 
 def test_unreadable_records_are_a_clear_error(tmp_path: Path) -> None:
