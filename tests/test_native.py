@@ -64,14 +64,6 @@ def spelt(data: bytes) -> str:
     return "sha1:" + base64.b32encode(hashlib.sha1(data, usedforsecurity=False).digest()).decode()
 
 
-def test_the_block_of_a_record_is_the_same_either_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    head, body = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", b"<p>" * 999
-    found = warc.response_block(head, body)
-    for name in ("digest", "digests", "is_sound_answer"):
-        in_python(monkeypatch, name)
-    assert warc.response_block(head, body) == found
-
-
 plain = st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_size=1, max_size=12)
 odd = st.one_of(plain, st.text(st.sampled_from("a :\r\n\t\x7f\xe9\u2028\ud800"), max_size=4))
 requests = st.one_of(
@@ -86,35 +78,30 @@ requests = st.one_of(
 
 
 @given(
-    url=odd, ip=odd, truncated=st.sampled_from(["", "length", "a\nb"]), request=requests, body=st.binary(max_size=99)
-)
-@example("http://h.test/", "127.0.0.1", "", b"GET / HTTP/1.1\r\n\r\n", b"")
-def test_records_are_written_alike(url: str, ip: str, truncated: str, request: bytes, body: bytes) -> None:
-    block = warc.response_block(b"HTTP/1.1 200 OK\r\n\r\n", body)
+    url=odd, ip=odd, truncated=st.sampled_from(["", "length", "a\nb"]), request=requests, body=st.binary(max_size=99),
+    head=st.one_of(st.just(b"HTTP/1.1 200 OK\r\n\r\n"), lines.map(b"".join)),
+)  # fmt: skip
+@example("http://h.test/", "127.0.0.1", "", b"GET / HTTP/1.1\r\n\r\n", b"", b"HTTP/1.1 200 OK\r\n\r\n")
+@example("http://h.test/", "", "length", b"", b"<p>" * 999, b"HTTP/1.0 404\r\nContent-Length: 2997\r\n\r\n")
+def test_records_are_written_alike(url: str, ip: str, truncated: str, request: bytes, body: bytes, head: bytes) -> None:
     for protocol in ("", "h2"):
-        said = url, "2026-01-02T03:04:05Z", ip, protocol, truncated, ("urn:uuid:1", "urn:uuid:2"), block, body, request
+        ids = "urn:uuid:1", "urn:uuid:2"
+        said = url, "2026-01-02T03:04:05Z", ip, protocol, truncated, ids, head, body, request
         found = warc.exchange_records(*said)
         with pytest.MonkeyPatch.context() as monkeypatch:
-            in_python(monkeypatch, "exchange")
-            assert warc.exchange_records(*said) == found
+            for name in ("digests", "digest", "exchange", "is_sound_answer"):  # one after the other is left to Python
+                in_python(monkeypatch, name)
+                assert warc.exchange_records(*said) == found
 
 
 def test_a_plain_exchange_needs_no_python() -> None:
     assert native.exchange is not None
-    texts = (
-        "http://h.test/a",
-        "2026-01-02T03:04:05Z",
-        "::1",
-        "",
-        "",
-        "urn:uuid:1",
-        "urn:uuid:2",
-        "sha1:A",
-        "sha1:B",
-        "sha1:C",
-    )
+    texts = "http://h.test/a", "2026-01-02T03:04:05Z", "::1", "", "", ("urn:uuid:1", "urn:uuid:2")
+    digests = "sha1:A", "sha1:B", "sha1:C"
     head, request = b"HTTP/1.1 200 OK\r\n\r\n", b"GET /a HTTP/1.1\r\nHost: h.test\r\n\r\n"
-    assert native.exchange(*texts, head, b"body", request) is not None
+    assert native.exchange(*texts, head, b"body", request, digests) is not None
+    if native.digests is not None:
+        assert native.exchange(*texts, head, b"body", request, None) is not None
     for broken in (
         b"get / HTTP/1.1\r\n\r\n",
         b"GET / HTTP/1.2\r\n\r\n",
@@ -122,7 +109,23 @@ def test_a_plain_exchange_needs_no_python() -> None:
         request[:-1],
         request + b"x",
     ):
-        assert native.exchange(*texts, head, b"body", broken) is None
+        assert native.exchange(*texts, head, b"body", broken, digests) is None
+    for broken in (head[:-1], head + b"x", b"HTTP/2 200\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n"):
+        assert native.exchange(*texts, broken, b"body", request, digests) is None
+
+
+@pytest.mark.parametrize(
+    ("at", "wrong"),
+    [(0, b"u"), (5, ("urn:uuid:1",)), (5, None), (5, (1, 2)), (6, "head"), (8, None)],
+)
+def test_an_exchange_of_other_things_is_an_error(at: int, wrong: object) -> None:
+    assert native.exchange is not None
+    said: list[object] = ["u", "d", "", "", "", ("1", "2"), b"HTTP/1.1 200 OK\r\n\r\n", b"", b"", None]
+    said[at] = wrong
+    with pytest.raises(TypeError):
+        native.exchange(*said)
+    with pytest.raises(TypeError):
+        native.exchange(*said[:-1])
 
 
 rows = st.lists(

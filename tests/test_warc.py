@@ -99,7 +99,7 @@ def verified(path: Path) -> list[Seen]:
 def write(
     one: WarcWriter, url: str = URL, *lines: bytes, body: bytes = HTML, revisit: RevisitOf | None = None
 ) -> Place:
-    return one.write_exchange(url, NOW, REQUEST, head(*lines), body, "192.0.2.1", revisit=revisit)
+    return one.write_exchange(url, NOW, REQUEST, head(*lines), body, "192.0.2.1", same_as=lambda _: revisit)
 
 
 GOLDEN = """\
@@ -284,7 +284,7 @@ def test_nothing_breaks_out_of_a_record(tmp_path: Path) -> None:
     evil = "x" + LINE_ENDS + "\u2028\x85\udc80é"
     one = writer(tmp_path)
     where = RevisitOf(URL + evil, NOW, "sha1:" + evil)
-    one.write_exchange(URL + evil, NOW, evil.encode("utf-8", "replace"), head(), b"", evil, evil, evil, where)
+    one.write_exchange(URL + evil, NOW, evil.encode("utf-8", "replace"), head(), b"", evil, evil, evil, lambda _: where)
     one.write_metadata(URL + evil, NOW, {evil: evil, "": ""})
     one.close()
     (path,) = tmp_path.iterdir()
@@ -646,7 +646,9 @@ def test_pywb_replays_byte_for_byte(tmp_path: Path, replay: Callable[[datetime, 
     plain_url, _, _, _, plain_digest, *_ = index[0]
     for url in (plain_url, "http://example.org/copy"):
         where = RevisitOf(plain_url, NOW, plain_digest)
-        place = one.write_exchange(url, later, REQUEST, head(b"Transfer-Encoding: chunked"), HTML, revisit=where)
+        place = one.write_exchange(
+            url, later, REQUEST, head(b"Transfer-Encoding: chunked"), HTML, same_as=lambda _, where=where: where
+        )
         later_ms = NOW_MS + 3_600_000
         index.append((url, later_ms, REVISIT_MIME, 200, place.digest, place.length, place.offset, place.file))
     one.close()

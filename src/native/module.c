@@ -38,9 +38,9 @@ PyDoc_STRVAR(sound_doc,
     "Whether every reader finds the end of a head, and it tells no other length than its body has.");
 
 PyDoc_STRVAR(exchange_doc,
-    "exchange(url, date, ip, protocol, truncated, id, request_id, payload_digest, digest, request_digest, head, body,\n"
-    "    request) -> tuple[bytes, bytes] | None\n\n"
-    "The records of an answer and of its request, empty where there is none; None where one of the texts is not plain.");
+    "exchange(url, date, ip, protocol, truncated, ids, head, body, request, digests) -> tuple[bytes, bytes, str] | None\n\n"
+    "The records of an answer and of its request, empty where there is none, and the digest of the payload. The digests\n"
+    "of payload, block and request are given, or None: then they are made. None where a text or a head is not plain.");
 
 PyDoc_STRVAR(resolve_doc,
     "resolve(base, reference) -> str | None\n\n"

@@ -8,13 +8,22 @@
 int prepare_quick(void);
 PyObject *read_quickly(PyObject *module, PyObject *args);
 
+/* Whether this processor has instructions for SHA-1: without them nothing of it may be called. */
 int has_digests(void);
+
+/* Writes the SHA-1 of a body, and of it with a head before it, as WARC spells them; the first may be NULL: not wanted. */
+enum { DIGEST_TEXT_B = 37 };
+void spell_digests(const char *head, Py_ssize_t head_size, const char *body, Py_ssize_t body_size, char *of_body,
+                   char *of_both);
 PyObject *digest(PyObject *module, PyObject *args);
 PyObject *digests(PyObject *module, PyObject *args);
 
 int prepare_heads(void);
 PyObject *parse_head(PyObject *module, PyObject *lines);
 PyObject *is_sound_answer(PyObject *module, PyObject *args);
+
+/* Whether every reader finds the end of the head of an answer, which tells no other length than its body has. */
+int is_sound_response(const char *head, Py_ssize_t size, Py_ssize_t body_size);
 
 /* Whether every reader finds the end of the head of a request, and its target. */
 int is_sound_request(const char *head, Py_ssize_t size);

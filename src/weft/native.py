@@ -38,7 +38,7 @@ parse_head = getattr(_native, "parse_head", None)
 is_sound_answer: Callable[[bytes, int], bool] | None = getattr(_native, "is_sound_answer", None)
 """Whether a head is kept as it is (``weft.store.warc_heads``)."""
 
-exchange: Callable[..., tuple[bytes, bytes] | None] | None = getattr(_native, "exchange", None)
+exchange: Callable[..., tuple[bytes, bytes, str] | None] | None = getattr(_native, "exchange", None)
 """The records of an answer and its request (``weft.store.warc``)."""
 
 offer_kinds: Callable[[int, int, dict[int, int], bytes], bytearray] | None = getattr(_native, "offer_kinds", None)
