@@ -22,6 +22,7 @@ from weft.fetch.http import answer
 from weft.frontier import links as frontier_links
 from weft.frontier.seen import ADMITTED, FINAL, HOPPED, UNKNOWN, pack, reach
 from weft.observe import csv_lines
+from weft.parse import content
 from weft.parse.html import parse_page
 from weft.records import Link, LinkKind, Links
 from weft.store import cdxj, warc, warc_heads
@@ -126,6 +127,29 @@ def test_an_exchange_of_other_things_is_an_error(at: int, wrong: object) -> None
         native.exchange(*said)
     with pytest.raises(TypeError):
         native.exchange(*said[:-1])
+
+
+heads = st.lists(
+    st.sampled_from(
+        [
+            b"<meta ", b"<META\n", b"<meta", b"</meta ", b"<metadata ", b"charset=", b"CHARSET = ", b"utf-8", b"koi8-r",
+            b"http-equiv=", b"content-type", b"Content-Type", b"content=", b'"', b"'", b" ", b"\t", b"/", b">", b"=",
+            b";", b"<!--", b"-->", b"<!-->", b"<!DOCTYPE html>", b"<?xml ?>", b"<title>", b"</", b"<", b"<a href='x'>",
+            b"text/html; charset=utf-8", b"charset", b"\0", b"\xe9", b"<!", b"x",
+            b'<meta http-equiv="Content-Type" content="text/html; charset=iso-8859-1" />', b'<meta charset="">',
+            b'<meta name="viewport" content="a=b">', b"<meta charset=x charset=y>", b"-", b"\x0b",
+        ]
+    ),
+    max_size=12,
+).map(b"".join)  # fmt: skip
+
+
+@given(heads, st.integers(0, 40), st.sampled_from([0, 30, 1_024]))
+@example(b"<", 0, 1_024)
+@example(b"<meta charset=a\0b>", 0, 1_024)
+def test_labels_of_encodings_are_found_alike(head: bytes, start: int, limit: int) -> None:
+    assert native.meta_label is not None
+    assert native.meta_label(head, start, limit) == content._meta_label(head, start, limit)
 
 
 rows = st.lists(

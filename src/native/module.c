@@ -10,6 +10,11 @@ PyDoc_STRVAR(read_doc,
     "None: only its tree tells; what was added and told until then is to be forgotten. Else the tails of the links, and\n"
     "where each of them ends; the columns of anchors and fragments are empty then.");
 
+PyDoc_STRVAR(label_doc,
+    "meta_label(body, start, limit) -> tuple[str, int] | None\n\n"
+    "The label of an encoding that the first meta behind the start gives, and where this meta ends; None where no whole\n"
+    "one within the limit gives any.");
+
 PyDoc_STRVAR(digest_doc,
     "digest(head, body) -> str\n\nThe SHA-1 of both together, as WARC spells it.");
 
@@ -67,6 +72,7 @@ PyDoc_STRVAR(csv_doc,
 
 static PyMethodDef methods[] = {
     {"read", read_quickly, METH_VARARGS, read_doc},
+    {"meta_label", meta_label, METH_VARARGS, label_doc},
     {"parse_head", parse_head, METH_O, head_doc},
     {"is_sound_answer", is_sound_answer, METH_VARARGS, sound_doc},
     {"exchange", (PyCFunction)(void (*)(void))exchange, METH_FASTCALL, exchange_doc},

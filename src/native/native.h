@@ -8,6 +8,8 @@
 int prepare_quick(void);
 PyObject *read_quickly(PyObject *module, PyObject *args);
 
+PyObject *meta_label(PyObject *module, PyObject *args);
+
 /* Whether this processor has instructions for SHA-1: without them nothing of it may be called. */
 int has_digests(void);
 

@@ -28,6 +28,9 @@ is_there = _native is not None
 read: Callable[..., tuple[bytes, bytes] | None] | None = getattr(_native, "read", None)
 """Reads an ordinary page (``weft.parse.quick``)."""
 
+meta_label: Callable[[bytes, int, int], tuple[str, int] | None] | None = getattr(_native, "meta_label", None)
+"""What a page says of its encoding (``weft.parse.content``)."""
+
 resolve: Callable[[str, str], str | None] | None = getattr(_native, "resolve", None)
 """Where a plain path leads (``weft.url.resolving``)."""
 
