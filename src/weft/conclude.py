@@ -7,7 +7,7 @@ the first may be done by another process than the one that keeps the crawl.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 import xxhash
@@ -28,8 +28,8 @@ SAME_URL_REDIRECTS = 3
 
 _SECONDS = regex(r"[0-9]+(?:\.[0-9]+)?")
 
-Header = Callable[[str], str | None]  # the first value of a header, by its name in lower case
-ParsePage = Callable[[Fetched, str, Header], Parsed]
+Fields = Mapping[str, str]  # the first value of every header, by its name in lower case
+ParsePage = Callable[[Fetched, str, Fields], Parsed]
 
 
 class Concluded(msgspec.Struct, array_like=True):
@@ -88,21 +88,19 @@ def conclude_answer(lease: Lease, answer: Fetched, parse: ParsePage) -> Conclude
     status, body = answer.status, answer.body
     success = 200 <= status < 300
     is_page = lease.purpose is PAGE
-    header = answer.first_values().get
-    # The first fields are given by their place, the others in their order: a record that looks for each by its name
+    fields = answer.first_values()
+    header = fields.get
+    # All are given by their places, those too that nothing is known of yet: a record that looks for each by its name
     # takes three times as long.
     visit = Visit(
         0, lease.page if is_page else None, 0, lease.purpose, lease.attempt, answer.started_ms, answer.response_ms,
         status, None, answer.note or None, answer.truncated,
-        size=len(body),
-        size_wire=len(answer.wire),
-        hash=signed(xxhash.xxh3_64_intdigest(body)) if success and body else None,
-        last_modified=iso_of_http_date(header("last-modified")),
-        server_date=iso_of_http_date(header("date")),
-        etag=header("etag"),
-        ip=answer.ip or None,
-        http_version=answer.http_version,
-        headers=answer.head.decode("latin-1"),
+        None, None, None, None, None, None, None, False, False,  # what a page says, and where it leads
+        len(body), len(answer.wire), signed(xxhash.xxh3_64_intdigest(body)) if success and body else None,
+        iso_of_http_date(header("last-modified")), iso_of_http_date(header("date")), header("etag"),
+        answer.ip or None, answer.http_version,
+        0, 0, None, None, None, None, False,  # its links, and its place in the archive
+        answer.head.decode("latin-1"),
     )  # fmt: skip
     done = Concluded(lease, visit, "C")
     if header("set-cookie") is not None:
@@ -113,7 +111,7 @@ def conclude_answer(lease: Lease, answer: Fetched, parse: ParsePage) -> Conclude
         _redirect(done, lease, answer)
     if visit.redirect_to is None and (body or success):
         # Browsers show what leads nowhere by itself, and its links are meant to be chosen from (RFC 9110, 15.4).
-        _parsed(done, parse(answer, lease.url, header), with_links=status < 400)
+        _parsed(done, parse(answer, lease.url, fields), with_links=status < 400)
         if not body and header("content-type") is None:
             visit.type = None  # no type was named, and there is nothing to tell it from
     done.stored_2xx = success
