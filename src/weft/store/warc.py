@@ -181,8 +181,7 @@ def record_ids(source: random.Random) -> Callable[[], str]:
     """
     digits = f"{source.getrandbits(80):020x}"
     own = f"{digits[:8]}-{digits[8:12]}-8{digits[13:16]}-{'89ab'[int(digits[16], 16) & 3]}{digits[17:20]}"
-    numbers = count()
-    return lambda: f"urn:uuid:{own}-{next(numbers):012x}"
+    return map(f"urn:uuid:{own}-{{:012x}}".format, count()).__next__
 
 
 class WarcWriter:
@@ -254,9 +253,7 @@ class WarcWriter:
             digest = kept.digest
             response = revisit_record(url, date, ip, protocol, truncated, ids[0], response_head, len(body), kept)
         offset = self._disk_b + self._buffered_b
-        length = self._append(response)
-        if request:
-            self._append(request)
+        length = self._append(response, request) if request else self._append(response)
         return Place(self._name, offset, length, digest, kept is not None)
 
     def write_metadata(self, url: str, date: datetime, fields: Mapping[str, str]) -> Place:
@@ -307,13 +304,17 @@ class WarcWriter:
         elif self._buffered_b >= _WRITE_AT_B:
             self.flush()
 
-    def _append(self, record: bytes) -> int:
-        """How many bytes the record takes, compressed."""
-        if self._compress:
-            record = igzip_lib.compress(record, LEVEL if len(record) > SMALL_B else SMALL_LEVEL, igzip_lib.COMP_GZIP)
-        self._buffer.append(record)
-        self._buffered_b += len(record)
-        return len(record)
+    def _append(self, *records: bytes) -> int:
+        """How many bytes the first of these records takes, compressed."""
+        first_b = 0
+        for record in records:
+            if self._compress:
+                level = LEVEL if len(record) > SMALL_B else SMALL_LEVEL
+                record = igzip_lib.compress(record, level, igzip_lib.COMP_GZIP)
+            self._buffer.append(record)
+            self._buffered_b += len(record)
+            first_b = first_b or len(record)
+        return first_b
 
     def _begin_file(self) -> None:
         """A new file, its name taken at once so that no other writer can have it, with its warcinfo record."""
