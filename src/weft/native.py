@@ -32,7 +32,7 @@ meta_label: Callable[[bytes, int, int], tuple[str, int] | None] | None = getattr
 """What a page says of its encoding (``weft.parse.content``)."""
 
 resolve: Callable[[str, str], str | None] | None = getattr(_native, "resolve", None)
-"""Where a plain path leads (``weft.url.resolving``)."""
+"""Where a plain reference leads (``weft.url.resolving``)."""
 
 parse_head: Callable[[list[bytes]], tuple[bytes, int, str, tuple[tuple[str, str], ...]] | None] | None
 parse_head = getattr(_native, "parse_head", None)
