@@ -88,7 +88,8 @@ _LOOKS_LIKE_HTML = regex(
 )
 _LOOKS_LIKE_XML = regex(rb"[\t\n\x0c\r ]*<\?xml")
 _FEED = regex(
-    rb"(?:\xef\xbb\xbf)?(?:[\t\n\x0c\r ]++|<!--.*?-->|<\?.*?\?>|<![^>-][^>]*>)*+<(rss|feed|rdf:RDF)[\s>]", re.DOTALL
+    rb"(?:\xef\xbb\xbf)?(?:[\t\n\x0c\r ]++|<!--(?:[^-]++|-(?!->))*+-->|<\?(?:[^?]++|\?(?!>))*+\?>|<![^>-][^>]*+>)*+"
+    rb"<(rss|feed|rdf:RDF)[\s>]"
 )
 _FEED_TYPES = {b"rss": "application/rss+xml", b"feed": "application/atom+xml", b"rdf:RDF": "application/rss+xml"}
 _MARKUP = regex(rb"<(?:(?P<comment>!--)|(?:/?(?P<tag>[A-Za-z][^\t\n\x0c\r >/]*))|[!/?])")
