@@ -29,6 +29,7 @@ from weft.fetch.http.transfer import Transfer
 from weft.frontier import links as frontier_links
 from weft.frontier.seen import ADMITTED, FINAL, HOPPED, UNKNOWN, pack, reach
 from weft.observe import csv_lines
+from weft.parse import content
 from weft.parse.html import parse_page
 from weft.records import Fetched, Lease, Link, LinkKind, Links
 from weft.store import cdxj, warc, warc_heads
@@ -73,14 +74,6 @@ def spelt(data: bytes) -> str:
     return "sha1:" + base64.b32encode(hashlib.sha1(data, usedforsecurity=False).digest()).decode()
 
 
-def test_the_block_of_a_record_is_the_same_either_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    head, body = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", b"<p>" * 999
-    found = warc.response_block(head, body)
-    for name in ("digest", "digests", "is_sound_answer"):
-        in_python(monkeypatch, name)
-    assert warc.response_block(head, body) == found
-
-
 plain = st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_size=1, max_size=12)
 odd = st.one_of(plain, st.text(st.sampled_from("a :\r\n\t\x7f\xe9\u2028\ud800"), max_size=4))
 requests = st.one_of(
@@ -95,35 +88,30 @@ requests = st.one_of(
 
 
 @given(
-    url=odd, ip=odd, truncated=st.sampled_from(["", "length", "a\nb"]), request=requests, body=st.binary(max_size=99)
-)
-@example("http://h.test/", "127.0.0.1", "", b"GET / HTTP/1.1\r\n\r\n", b"")
-def test_records_are_written_alike(url: str, ip: str, truncated: str, request: bytes, body: bytes) -> None:
-    block = warc.response_block(b"HTTP/1.1 200 OK\r\n\r\n", body)
+    url=odd, ip=odd, truncated=st.sampled_from(["", "length", "a\nb"]), request=requests, body=st.binary(max_size=99),
+    head=st.one_of(st.just(b"HTTP/1.1 200 OK\r\n\r\n"), lines.map(b"".join)),
+)  # fmt: skip
+@example("http://h.test/", "127.0.0.1", "", b"GET / HTTP/1.1\r\n\r\n", b"", b"HTTP/1.1 200 OK\r\n\r\n")
+@example("http://h.test/", "", "length", b"", b"<p>" * 999, b"HTTP/1.0 404\r\nContent-Length: 2997\r\n\r\n")
+def test_records_are_written_alike(url: str, ip: str, truncated: str, request: bytes, body: bytes, head: bytes) -> None:
     for protocol in ("", "h2"):
-        said = url, "2026-01-02T03:04:05Z", ip, protocol, truncated, ("urn:uuid:1", "urn:uuid:2"), block, body, request
+        ids = "urn:uuid:1", "urn:uuid:2"
+        said = url, "2026-01-02T03:04:05Z", ip, protocol, truncated, ids, head, body, request
         found = warc.exchange_records(*said)
         with pytest.MonkeyPatch.context() as monkeypatch:
-            in_python(monkeypatch, "exchange")
-            assert warc.exchange_records(*said) == found
+            for name in ("digests", "digest", "exchange", "is_sound_answer"):  # one after the other is left to Python
+                in_python(monkeypatch, name)
+                assert warc.exchange_records(*said) == found
 
 
 def test_a_plain_exchange_needs_no_python() -> None:
     assert native.exchange is not None
-    texts = (
-        "http://h.test/a",
-        "2026-01-02T03:04:05Z",
-        "::1",
-        "",
-        "",
-        "urn:uuid:1",
-        "urn:uuid:2",
-        "sha1:A",
-        "sha1:B",
-        "sha1:C",
-    )
+    texts = "http://h.test/a", "2026-01-02T03:04:05Z", "::1", "", "", ("urn:uuid:1", "urn:uuid:2")
+    digests = "sha1:A", "sha1:B", "sha1:C"
     head, request = b"HTTP/1.1 200 OK\r\n\r\n", b"GET /a HTTP/1.1\r\nHost: h.test\r\n\r\n"
-    assert native.exchange(*texts, head, b"body", request) is not None
+    assert native.exchange(*texts, head, b"body", request, digests) is not None
+    if native.digests is not None:
+        assert native.exchange(*texts, head, b"body", request, None) is not None
     for broken in (
         b"get / HTTP/1.1\r\n\r\n",
         b"GET / HTTP/1.2\r\n\r\n",
@@ -131,7 +119,46 @@ def test_a_plain_exchange_needs_no_python() -> None:
         request[:-1],
         request + b"x",
     ):
-        assert native.exchange(*texts, head, b"body", broken) is None
+        assert native.exchange(*texts, head, b"body", broken, digests) is None
+    for broken in (head[:-1], head + b"x", b"HTTP/2 200\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n"):
+        assert native.exchange(*texts, broken, b"body", request, digests) is None
+
+
+@pytest.mark.parametrize(
+    ("at", "wrong"),
+    [(0, b"u"), (5, ("urn:uuid:1",)), (5, None), (5, (1, 2)), (6, "head"), (8, None)],
+)
+def test_an_exchange_of_other_things_is_an_error(at: int, wrong: object) -> None:
+    assert native.exchange is not None
+    said: list[object] = ["u", "d", "", "", "", ("1", "2"), b"HTTP/1.1 200 OK\r\n\r\n", b"", b"", None]
+    said[at] = wrong
+    with pytest.raises(TypeError):
+        native.exchange(*said)
+    with pytest.raises(TypeError):
+        native.exchange(*said[:-1])
+
+
+heads = st.lists(
+    st.sampled_from(
+        [
+            b"<meta ", b"<META\n", b"<meta", b"</meta ", b"<metadata ", b"charset=", b"CHARSET = ", b"utf-8", b"koi8-r",
+            b"http-equiv=", b"content-type", b"Content-Type", b"content=", b'"', b"'", b" ", b"\t", b"/", b">", b"=",
+            b";", b"<!--", b"-->", b"<!-->", b"<!DOCTYPE html>", b"<?xml ?>", b"<title>", b"</", b"<", b"<a href='x'>",
+            b"text/html; charset=utf-8", b"charset", b"\0", b"\xe9", b"<!", b"x",
+            b'<meta http-equiv="Content-Type" content="text/html; charset=iso-8859-1" />', b'<meta charset="">',
+            b'<meta name="viewport" content="a=b">', b"<meta charset=x charset=y>", b"-", b"\x0b",
+        ]
+    ),
+    max_size=12,
+).map(b"".join)  # fmt: skip
+
+
+@given(heads, st.integers(0, 40), st.sampled_from([0, 30, 1_024]))
+@example(b"<", 0, 1_024)
+@example(b"<meta charset=a\0b>", 0, 1_024)
+def test_labels_of_encodings_are_found_alike(head: bytes, start: int, limit: int) -> None:
+    assert native.meta_label is not None
+    assert native.meta_label(head, start, limit) == content._meta_label(head, start, limit)
 
 
 rows = st.lists(
@@ -346,7 +373,12 @@ segments = st.sampled_from(
         "%2e",
         "x,y",
         "a:b",
+        "ab:c",
+        ":",
         "C:",
+        "%41",
+        "a%",
+        "%2",
         "é",
         "..a",
         ".b",
@@ -363,11 +395,23 @@ bases = st.sampled_from(
     [
         "http://h.test/", "http://h.test/a/b/c.html", "https://u:p@h.test:81/a/b/?q=/x/..", "http://h.test/a//b",
         "http://[::1]:8/x/y", "http://h.test/?a=b/c", "http://h.test/C:/x", "http://h.test/a%5Eb/c",
+        "http://xn--a/b", "mailto:a@b.test", "file:///a/b", "http://h.test/ab:c/d",
+    ]
+)  # fmt: skip
+befores = st.sampled_from(
+    [
+        "", "/", "//", "///", "//h.test", "//h.test/", "//www.a-b.test/", "http:", "http:/", "http://", "https://h.test",
+        "https://h.test/", "http://h.test//", "HTTP://h.test/", "http://H.test/", "http://h.test:80/", "https://h.test:8/",
+        "http://h1.test/", "http://1.2.3.4/", "http://1.2/", "http://h.0x1/", "http://h.1a/", "http://h.a1/",
+        "https://xn--a/", "http://xn--bcher-kva.test/", "http://a--b.test/", "http://-a.test/", "http://a-.test/",
+        "http://a..b/", "http://.a/", "http://a./", "http://a_b.test/", "http://u@h.test/", "http://localhost/",
+        f"http://{'a' * 63}.test/", f"http://{'a' * 64}.test/", f"http://{'a.' * 130}test/", "ftp://h.test/",
+        "http://h.test\\", "http://é.test/", "https:///h.test/",
     ]
 )  # fmt: skip
 
 
-@given(bases, st.lists(segments, min_size=1, max_size=5), queries, st.sampled_from(["", "/", "//"]))
+@given(bases, st.lists(segments, max_size=5), queries, befores)
 def test_references_lead_to_the_same_place(base: str, path: list[str], behind: str, before: str) -> None:
     reference = before + "/".join(path) + behind
     found = fresh(base).resolve(reference)

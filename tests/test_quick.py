@@ -250,7 +250,8 @@ def test_a_failure_of_python_passes_through(monkeypatch: pytest.MonkeyPatch) -> 
     said = {
         "target_of": "<a href='n n'>", "learnt": "<a href=n>", "encoded_fragment": "<a href='#n n'>",
         "take": "<area>", "rebase": "<base href=b>", "add_srcset": "<img srcset=s>",
-        "add_by_rel": "<link rel=canonical href=c>", "take_title": "<title>", "take_language": "<html lang=x>",
+        "add_by_rel": "<link rel=canonical href=c>", "take_title": f"<title>{1_001 * 'x'}",
+        "take_language": "<html lang=x>",
     }  # fmt: skip
     for name, markup in said.items():
         with monkeypatch.context() as patch, pytest.raises(RuntimeError):

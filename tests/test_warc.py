@@ -99,7 +99,7 @@ def verified(path: Path) -> list[Seen]:
 def write(
     one: WarcWriter, url: str = URL, *lines: bytes, body: bytes = HTML, revisit: RevisitOf | None = None
 ) -> Place:
-    return one.write_exchange(url, NOW, REQUEST, head(*lines), body, "192.0.2.1", revisit=revisit)
+    return one.write_exchange(url, NOW, REQUEST, head(*lines), body, "192.0.2.1", same_as=lambda _: revisit)
 
 
 GOLDEN = """\
@@ -284,7 +284,7 @@ def test_nothing_breaks_out_of_a_record(tmp_path: Path) -> None:
     evil = "x" + LINE_ENDS + "\u2028\x85\udc80é"
     one = writer(tmp_path)
     where = RevisitOf(URL + evil, NOW, "sha1:" + evil)
-    one.write_exchange(URL + evil, NOW, evil.encode("utf-8", "replace"), head(), b"", evil, evil, evil, where)
+    one.write_exchange(URL + evil, NOW, evil.encode("utf-8", "replace"), head(), b"", evil, evil, evil, lambda _: where)
     one.write_metadata(URL + evil, NOW, {evil: evil, "": ""})
     one.close()
     (path,) = tmp_path.iterdir()
@@ -527,10 +527,19 @@ def test_short_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The operating system may take fewer bytes than it was given."""
     real = os.write
     monkeypatch.setattr(os, "write", lambda fd, data: real(fd, bytes(data)[:1000]))
+    monkeypatch.setattr(os, "writev", lambda fd, parts: real(fd, b"".join(parts)[:1000]))
     one = writer(tmp_path)
     place = write(one, body=random.Random(1).randbytes(9_999))
     one.close()
     assert len(verified(tmp_path / place.file)) == 3
+
+
+def test_more_records_than_are_written_at_once(tmp_path: Path) -> None:
+    one = writer(tmp_path)
+    for n in range(1_025):
+        place = write(one, f"http://example.org/{n}")
+    one.close()
+    assert len(verified(tmp_path / place.file)) == 1 + 2 * 1_025
 
 
 def test_unreadable_records_are_a_clear_error(tmp_path: Path) -> None:
@@ -637,7 +646,9 @@ def test_pywb_replays_byte_for_byte(tmp_path: Path, replay: Callable[[datetime, 
     plain_url, _, _, _, plain_digest, *_ = index[0]
     for url in (plain_url, "http://example.org/copy"):
         where = RevisitOf(plain_url, NOW, plain_digest)
-        place = one.write_exchange(url, later, REQUEST, head(b"Transfer-Encoding: chunked"), HTML, revisit=where)
+        place = one.write_exchange(
+            url, later, REQUEST, head(b"Transfer-Encoding: chunked"), HTML, same_as=lambda _, where=where: where
+        )
         later_ms = NOW_MS + 3_600_000
         index.append((url, later_ms, REVISIT_MIME, 200, place.digest, place.length, place.offset, place.file))
     one.close()

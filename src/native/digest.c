@@ -20,10 +20,16 @@ typedef struct {
     __m128i abcd, e; /* a in the highest lane */
 } State;
 
-int has_digests(void) {
+static int has_instructions(void) {
     unsigned int a, b, c, d;
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_SSSE3) || !(c & bit_SSE4_1)) return 0;
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & bit_SHA;
+}
+
+int has_digests(void) {
+    static int known, found; /* on a virtual machine it takes long to ask the processor */
+    if (!known) found = has_instructions(), known = 1;
+    return found;
 }
 
 #define SHA __attribute__((target("sha,sse4.1,ssse3")))
@@ -84,12 +90,12 @@ SHA static void add_one(State *state, const unsigned char **data, size_t blocks)
 
 SHA static void add_two(State *states, const unsigned char **data, size_t blocks) { add_blocks(states, data, blocks, 2); }
 
-/* The digest of all, as "sha1:" and base32: what is left over, padded, and the length of the whole. */
-SHA static PyObject *spelt(State state, const unsigned char *rest, size_t rest_b, uint64_t whole_b) {
+/* Writes the digest of all, as "sha1:" and base32: what is left over, padded, and the length of the whole. */
+SHA static void spell(State state, const unsigned char *rest, size_t rest_b, uint64_t whole_b, char *text) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
     unsigned char last[2 * BLOCK_B] = {0}, digest[DIGEST_B];
     const unsigned char *at = last;
-    char text[5 + 32] = "sha1:";
+    memcpy(text, "sha1:", 5);
     memcpy(last, rest, rest_b);
     last[rest_b] = 0x80;
     size_t blocks = rest_b + 9 > BLOCK_B ? 2 : 1;
@@ -104,19 +110,19 @@ SHA static PyObject *spelt(State state, const unsigned char *rest, size_t rest_b
         for (int i = 0; i < 5; i++) bits = bits << 8 | digest[group * 5 + i];
         for (int i = 0; i < 8; i++) text[5 + group * 8 + i] = digits[bits >> (35 - 5 * i) & 31];
     }
-    return PyUnicode_DecodeASCII(text, sizeof text, NULL);
 }
 
-/* Both digests of a head and a body; where only is set, that of the two together alone. */
-SHA static PyObject *digests_of(const Py_buffer *head, const Py_buffer *body, int only) {
+SHA void spell_digests(const char *head, Py_ssize_t head_size, const char *body, Py_ssize_t body_size, char *of_body,
+                       char *of_both) {
     enum { BODY, BOTH };
     State states[2] = {beginning(), beginning()};
-    const unsigned char *end = (const unsigned char *)body->buf + body->len, *at[2] = {body->buf, head->buf};
-    size_t head_b = (size_t)head->len, body_b = (size_t)body->len, rest_b = head_b % BLOCK_B;
+    const unsigned char *end = (const unsigned char *)body + body_size;
+    const unsigned char *at[2] = {(const unsigned char *)body, (const unsigned char *)head};
+    size_t head_b = (size_t)head_size, body_b = (size_t)body_size, rest_b = head_b % BLOCK_B;
     unsigned char seam[BLOCK_B];
     add_one(&states[BOTH], &at[BOTH], head_b / BLOCK_B);
     memcpy(seam, at[BOTH], rest_b);
-    at[BOTH] = body->buf;
+    at[BOTH] = (const unsigned char *)body;
     if (rest_b) { /* the end of the head and the beginning of the body share a block */
         size_t part_b = Py_MIN(BLOCK_B - rest_b, body_b);
         const unsigned char *start = seam;
@@ -128,27 +134,24 @@ SHA static PyObject *digests_of(const Py_buffer *head, const Py_buffer *body, in
             rest_b = 0;
         }
     }
-    if (!only) add_two(states, at, (size_t)(end - at[BOTH]) / BLOCK_B);
-    for (int sum = only ? BOTH : BODY; sum <= BOTH; sum++)
+    if (of_body) add_two(states, at, (size_t)(end - at[BOTH]) / BLOCK_B);
+    for (int sum = of_body ? BODY : BOTH; sum <= BOTH; sum++)
         add_one(&states[sum], &at[sum], (size_t)(end - at[sum]) / BLOCK_B);
     /* Either the seam is a whole block, or the body ended within it. */
     const unsigned char *rest = rest_b ? seam : at[BOTH];
-    PyObject *both = spelt(states[BOTH], rest, rest_b ? rest_b : (size_t)(end - at[BOTH]), head_b + body_b);
-    if (!both || only) return both;
-    PyObject *payload = spelt(states[BODY], at[BODY], (size_t)(end - at[BODY]), body_b);
-    PyObject *found = payload ? PyTuple_Pack(2, payload, both) : NULL;
-    Py_XDECREF(payload);
-    Py_DECREF(both);
-    return found;
+    spell(states[BOTH], rest, rest_b ? rest_b : (size_t)(end - at[BOTH]), head_b + body_b, of_both);
+    if (of_body) spell(states[BODY], at[BODY], (size_t)(end - at[BODY]), body_b, of_body);
 }
 
 static PyObject *with_parts(PyObject *args, int only) {
     Py_buffer head = {0}, body = {0};
+    char of_body[DIGEST_TEXT_B], of_both[DIGEST_TEXT_B];
     if (!PyArg_ParseTuple(args, "y*y*", &head, &body)) return NULL;
-    PyObject *found = digests_of(&head, &body, only);
+    spell_digests(head.buf, head.len, body.buf, body.len, only ? NULL : of_body, of_both);
     PyBuffer_Release(&head);
     PyBuffer_Release(&body);
-    return found;
+    const Py_ssize_t size = DIGEST_TEXT_B;
+    return only ? PyUnicode_DecodeASCII(of_both, size, NULL) : Py_BuildValue("s#s#", of_body, size, of_both, size);
 }
 
 PyObject *digest(PyObject *Py_UNUSED(module), PyObject *args) { return with_parts(args, 1); }
@@ -158,6 +161,9 @@ PyObject *digests(PyObject *Py_UNUSED(module), PyObject *args) { return with_par
 #else
 
 int has_digests(void) { return 0; }
+
+void spell_digests(const char *Py_UNUSED(head), Py_ssize_t Py_UNUSED(head_size), const char *Py_UNUSED(body),
+                   Py_ssize_t Py_UNUSED(body_size), char *Py_UNUSED(of_body), char *Py_UNUSED(of_both)) {}
 
 PyObject *digest(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args)) { Py_RETURN_NONE; }
 

@@ -304,15 +304,20 @@ int is_sound_request(const char *head, Py_ssize_t size) {
     return p == target_end && are_sound(stop + 2, end, -1);
 }
 
+int is_sound_response(const char *head, Py_ssize_t size, Py_ssize_t body_size) {
+    Py_ssize_t version_end;
+    long status;
+    const Byte *start = (const Byte *)head, *end = start + size, *stop = memchr(head, '\r', (size_t)size);
+    if (!stop || stop + 1 >= end || stop[1] != '\n' || stop - start < 12 || memcmp(head, "HTTP/1.", 7) != 0) return 0;
+    if ((start[7] != '0' && start[7] != '1') || !read_status(start, stop - start, &version_end, &status) || version_end != 8)
+        return 0;
+    if (memchr(start, '\n', (size_t)(stop - start)) || memchr(start, 0, (size_t)(stop - start))) return 0;
+    return are_sound(stop + 2, end, body_size);
+}
+
 PyObject *is_sound_answer(PyObject *Py_UNUSED(module), PyObject *args) {
     const char *head;
-    Py_ssize_t size, body_size, version_end;
-    long status;
+    Py_ssize_t size, body_size;
     if (!PyArg_ParseTuple(args, "y#n", &head, &size, &body_size)) return NULL;
-    const Byte *start = (const Byte *)head, *end = start + size, *stop = memchr(head, '\r', (size_t)size);
-    if (!stop || stop + 1 >= end || stop[1] != '\n' || stop - start < 12 || memcmp(head, "HTTP/1.", 7) != 0) Py_RETURN_FALSE;
-    if ((start[7] != '0' && start[7] != '1') || !read_status(start, stop - start, &version_end, &status) || version_end != 8)
-        Py_RETURN_FALSE;
-    if (memchr(start, '\n', (size_t)(stop - start)) || memchr(start, 0, (size_t)(stop - start))) Py_RETURN_FALSE;
-    return PyBool_FromLong(are_sound(stop + 2, end, body_size));
+    return PyBool_FromLong(is_sound_response(head, size, body_size));
 }

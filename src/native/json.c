@@ -25,10 +25,23 @@ static int are_plain(const char *bytes) {
     return !((((all - 0x20 * ones) & ~all) | ((quotes - ones) & ~quotes) | ((slashes - ones) & ~slashes)) & highest);
 }
 
+/* The same of a text: its last eight bytes are looked at together, whether some of them were before or not. */
+static int is_all_plain(const char *bytes, Py_ssize_t size) {
+    if (size < 8) return 0;
+    for (Py_ssize_t at = 0; at + 8 < size; at += 8)
+        if (!are_plain(bytes + at)) return 0;
+    return are_plain(bytes + size - 8);
+}
+
 int put_text(Json *json, const char *bytes, Py_ssize_t size) {
     static const char hex[] = "0123456789abcdef";
     if (make_room(json, 6 * size + 8) < 0) return -1;
     put(json, "\"", 1);
+    if (is_all_plain(bytes, size)) {
+        put(json, bytes, size);
+        put(json, "\"", 1);
+        return 0;
+    }
     for (const char *end = bytes + size; bytes < end;) {
         if (end - bytes >= 8 && are_plain(bytes)) {
             put(json, bytes, 8);

@@ -10,6 +10,11 @@ PyDoc_STRVAR(read_doc,
     "None: only its tree tells; what was added and told until then is to be forgotten. Else the tails of the links, and\n"
     "where each of them ends; the columns of anchors and fragments are empty then.");
 
+PyDoc_STRVAR(label_doc,
+    "meta_label(body, start, limit) -> tuple[str, int] | None\n\n"
+    "The label of an encoding that the first meta behind the start gives, and where this meta ends; None where no whole\n"
+    "one within the limit gives any.");
+
 PyDoc_STRVAR(digest_doc,
     "digest(head, body) -> str\n\nThe SHA-1 of both together, as WARC spells it.");
 
@@ -43,13 +48,14 @@ PyDoc_STRVAR(sound_doc,
     "Whether every reader finds the end of a head, and it tells no other length than its body has.");
 
 PyDoc_STRVAR(exchange_doc,
-    "exchange(url, date, ip, protocol, truncated, id, request_id, payload_digest, digest, request_digest, head, body,\n"
-    "    request) -> tuple[bytes, bytes] | None\n\n"
-    "The records of an answer and of its request, empty where there is none; None where one of the texts is not plain.");
+    "exchange(url, date, ip, protocol, truncated, ids, head, body, request, digests) -> tuple[bytes, bytes, str] | None\n\n"
+    "The records of an answer and of its request, empty where there is none, and the digest of the payload. The digests\n"
+    "of payload, block and request are given, or None: then they are made. None where a text or a head is not plain.");
 
 PyDoc_STRVAR(resolve_doc,
     "resolve(base, reference) -> str | None\n\n"
-    "The URL that a plain path, with or without a query, leads to from a serialised URL; None for what is not plain.");
+    "The URL that a plain reference leads to from a serialised URL of the web: a path, with or without a host before it\n"
+    "and a query behind it; None for what is not plain.");
 
 PyDoc_STRVAR(known_doc,
     "known_links(targets, infos, offered, admitted, mask, first_new, prefix) -> list[str]\n\n"
@@ -71,6 +77,7 @@ PyDoc_STRVAR(csv_doc,
 
 static PyMethodDef methods[] = {
     {"read", read_quickly, METH_VARARGS, read_doc},
+    {"meta_label", meta_label, METH_VARARGS, label_doc},
     {"parse_head", parse_head, METH_O, head_doc},
     {"fetched", (PyCFunction)(void (*)(void))fetched, METH_FASTCALL, fetched_doc},
     {"is_sound_answer", is_sound_answer, METH_VARARGS, sound_doc},

@@ -218,6 +218,23 @@ static int is_text_idle(const Reader *r) {
     return r->has_body && !r->in_link && r->ended >= r->loose_count && !is_table_part(top(r));
 }
 
+/* Ends the loose element that was opened last, where that is all that a tag, from behind its "</", does. Most do, and
+   need not be looked for. */
+static int end_last(Reader *r, const unsigned char *p) {
+    const Loose *last = r->loose + r->loose_count - 1;
+    const Tag *open = top(r);
+    if (r->loose_count <= (r->in_link ? r->link_loose : 0) || last->depth != r->depth || r->end - p < 8) return 0;
+    if (open->flags & IN_TABLE || open->kind == SELECT) return 0;
+    int bits = 64 - (__builtin_clzll(last->name.first) & ~7); /* there is no name without a letter */
+    if (bits == 64) return 0;
+    uint64_t bytes = eight_at(p);
+    if ((bytes >> bits & 0xff) != '>' || (bytes & ((1ULL << bits) - 1)) != last->name.first) return 0;
+    r->loose_count--;
+    r->ended = Py_MIN(r->ended, r->loose_count);
+    r->at = p + bits / 8 + 1;
+    return 1;
+}
+
 static int read_page(Reader *r) {
     while (r->at < r->end) {
         int result;
@@ -234,6 +251,7 @@ static int read_page(Reader *r) {
             result = start_tag(r, tag, &name);
         } else if (next == '/' && is_letter(mark[2])) {
             r->has_begun = 1;
+            if (end_last(r, mark + 2)) continue;
             r->at = mark + 2;
             const Tag *tag = read_tag(&r->at, r->end, &name);
             result = end_tag(r, tag, &name);

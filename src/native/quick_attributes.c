@@ -4,9 +4,8 @@
 #include <string.h>
 
 int value_of(Reader *r, Span span, Span *value) {
-    Py_ssize_t size = span.end - span.start;
     *value = span;
-    if (!size || (!memchr(span.start, '&', (size_t)size) && !memchr(span.start, '\r', (size_t)size))) return DONE;
+    if (!has_either(span, '&', '\r')) return DONE;
     clear_text(&r->scratch);
     /* Newlines come first: a reference may stand for a carriage return, which stays. */
     const unsigned char *at = span.start;
@@ -56,9 +55,24 @@ static int is_wide_space(const unsigned char *p) {
     }
 }
 
+/* Whether eight bytes stay as they are behind a space, or behind something else: printable ASCII, no two spaces in a row.
+   All are looked at at once, each in its part of a number. */
+static int are_collapsed(const unsigned char *bytes, int is_behind_space) {
+    const uint64_t ones = 0x0101010101010101, highest = 0x80 * ones;
+    uint64_t all = eight_at(bytes), above_space = (all | highest) - 0x21 * ones, printable = (all | highest) - 0x20 * ones;
+    uint64_t spaces = ~above_space & highest;
+    if (all & highest || ~printable & highest) return 0;
+    return !(spaces & (spaces << 8 | (is_behind_space ? 0x80 : 0)));
+}
+
 Py_ssize_t collapse(const unsigned char *bytes, Py_ssize_t size, char *kept) {
     Py_ssize_t count = 0;
     for (const unsigned char *end = bytes + size; bytes < end;) {
+        if (end - bytes >= 8 && are_collapsed(bytes, !count || kept[count - 1] == ' ')) {
+            memcpy(kept + count, bytes, 8);
+            count += 8, bytes += 8;
+            continue;
+        }
         int width = *bytes < 0x80 ? 1 : width_of(bytes, end);
         if (!width) return -1;
         if (width == 1 ? is_python_space(*bytes) : is_wide_space(bytes)) {

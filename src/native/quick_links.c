@@ -8,7 +8,8 @@
 #include <string.h>
 
 static PyObject *name_target_of, *name_take, *name_add_srcset, *name_add_by_rel, *name_rebase, *name_take_title,
-    *name_take_language, *name_learnt, *name_encoded;
+    *name_take_language, *name_learnt, *name_encoded,
+    *name_title;
 
 int prepare_links(void) {
     const struct {
@@ -17,7 +18,7 @@ int prepare_links(void) {
     } names[] = {{&name_target_of, "target_of"}, {&name_take, "take"}, {&name_add_srcset, "add_srcset"},
                  {&name_add_by_rel, "add_by_rel"}, {&name_rebase, "rebase"}, {&name_take_title, "take_title"},
                  {&name_take_language, "take_language"}, {&name_learnt, "learnt"},
-                 {&name_encoded, "encoded_fragment"}};
+                 {&name_encoded, "encoded_fragment"}, {&name_title, "title"}};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (!(*names[i].place = PyUnicode_InternFromString(names[i].text))) return -1;
     return 0;
@@ -74,6 +75,13 @@ int tell_learnt(Reader *r) {
     return done ? DONE : FAILED;
 }
 
+static int is_page_plain(const Reader *r) {
+    Py_ssize_t size;
+    const char *url = PyUnicode_AsUTF8AndSize(r->url, &size);
+    if (!url) PyErr_Clear(); /* Python says what it means */
+    return url && is_plain_page(url, size);
+}
+
 /* Adds a link; anchor and rel are borrowed, rel may be NULL. *place is where it stands, or -1 where it is not kept. */
 static int add_link(Reader *r, Span reference, PyObject *kind, PyObject *anchor, PyObject *rel, Py_ssize_t *place) {
     PyObject *target, *fragment = NULL;
@@ -83,7 +91,7 @@ static int add_link(Reader *r, Span reference, PyObject *kind, PyObject *anchor,
     *place = -1;
     if (count >= r->max_links) return UNSURE;
     const unsigned char *hash = size ? memchr(reference.start, '#', (size_t)size) : NULL;
-    if (hash == reference.start && hash) {
+    if (size ? hash == reference.start : is_page_plain(r)) {
         target = r->url;
         Py_INCREF(target);
     } else {
@@ -341,6 +349,15 @@ int take_title(Reader *r, Span content) {
     r->has_title = 1;
     clear_text(&r->scratch);
     if (append_decoded(&r->scratch, content, 0) < 0) return FAILED;
+    char kept[MAX_COLLAPSED];
+    const unsigned char *bytes = (const unsigned char *)r->scratch.bytes;
+    Py_ssize_t size = r->scratch.size <= MAX_COLLAPSED ? collapse(bytes, r->scratch.size, kept) : -1;
+    if (size >= 0) {
+        PyObject *title = text_of(kept, size);
+        int result = title ? PyObject_SetAttr(r->page, name_title, title) : -1;
+        Py_XDECREF(title);
+        return result < 0 ? FAILED : DONE;
+    }
     PyObject *text = text_of(r->scratch.bytes, r->scratch.size);
     PyObject *done = text ? PyObject_CallMethodObjArgs(r->page, name_take_title, text, NULL) : NULL;
     Py_XDECREF(text);

@@ -110,6 +110,20 @@ static inline const unsigned char *find_near(const unsigned char *p, const unsig
     return memchr(p, wanted, (size_t)(end - p));
 }
 
+/* Whether one of two bytes stands in a text; most are short. */
+static inline int has_either(Span text, unsigned char one, unsigned char other) {
+    const unsigned char *p = text.start;
+#ifdef __SSE2__
+    const __m128i ones = _mm_set1_epi8((char)one), others = _mm_set1_epi8((char)other);
+    for (; text.end - p >= 16; p += 16) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)p);
+        if (_mm_movemask_epi8(_mm_or_si128(_mm_cmpeq_epi8(bytes, ones), _mm_cmpeq_epi8(bytes, others)))) return 1;
+    }
+#endif
+    while (p < text.end && *p != one && *p != other) p++;
+    return p < text.end;
+}
+
 /* Eight bytes as one number, the first one lowest. */
 static inline uint64_t eight_at(const unsigned char *p) {
     uint64_t bytes;

@@ -1,5 +1,5 @@
-/* References resolved that are plain paths: letters, digits and marks that stand in URLs as they are. Most are, and they
-   need no parser; all others are the parser's. */
+/* References resolved that are plain: paths, and URLs of the web, made of letters, digits and marks that stand in URLs as
+   they are. Most are, and they need no parser; all others are the parser's. */
 
 #define PY_SSIZE_T_CLEAN
 #include "native.h"
@@ -19,10 +19,61 @@ static const unsigned char *plain_bytes(void) {
     return plain;
 }
 
+/* How much of a URL of the web stands before its host; 0 where it is none. */
+static size_t size_before_host(const char *url, size_t size) {
+    return size > 8 && memcmp(url, "http://", 7) == 0 ? 7 : size > 8 && memcmp(url, "https://", 8) == 0 ? 8 : 0;
+}
+
 /* Where the path of a serialised URL of the web begins, or NULL. */
 static const char *path_of(const char *url, size_t size) {
-    size_t scheme = size > 8 && memcmp(url, "http://", 7) == 0 ? 7 : size > 8 && memcmp(url, "https://", 8) == 0 ? 8 : 0;
-    return scheme ? memchr(url + scheme, '/', size - scheme) : NULL;
+    size_t before = size_before_host(url, size);
+    return before ? memchr(url + before, '/', size - before) : NULL;
+}
+
+int is_plain_page(const char *url, Py_ssize_t size) { return path_of(url, (size_t)size) && !strstr(url, "xn--"); }
+
+/* Whether a host is a name that the parser leaves as it is: labels in lower case, none in punycode, the last no number. */
+static int is_plain_host(const char *host, const char *end) {
+    enum { MAX_LABEL = 63, MAX_HOST = 253 };
+    const char *label = host;
+    if (end - host > MAX_HOST) return 0;
+    for (const char *p = host;; p++) {
+        if (p == end || *p == '.') {
+            if (p == label || p - label > MAX_LABEL || *label == '-' || p[-1] == '-') return 0;
+            if (p == end) return *label >= 'a';
+            label = p + 1;
+        } else if (*p == '-') {
+            if (p + 1 < end && p[1] == '-') return 0;
+        } else if (!(*p >= 'a' && *p <= 'z') && !(*p >= '0' && *p <= '9')) {
+            return 0;
+        }
+    }
+}
+
+/* Whether a path is written as URLs hold it. No escape in it may mean a dot, and no colon end a scheme, or the letter of
+   a drive, which the parser is helped along with. */
+static int is_plain_path(const char *path, const char *end) {
+    const unsigned char *plain = plain_bytes();
+    for (const char *p = path; p < end; p++) {
+        if (plain[(unsigned char)*p] & IN_PATH) continue;
+        if (*p == '%') {
+            if (end - p > 2 && p[1] == '2' && (p[2] | 32) == 'e') return 0;
+        } else if (*p != ':' || p - path < 2 || p[-2] == '/' || !memchr(path, '/', (size_t)(p - path))) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int is_plain_query(const char *query, const char *end) {
+    const unsigned char *plain = plain_bytes();
+    while (query < end && plain[(unsigned char)*query] & IN_QUERY) query++;
+    return query == end;
+}
+
+static char *put(char *to, const char *bytes, const char *end) {
+    memcpy(to, bytes, (size_t)(end - bytes));
+    return to + (end - bytes);
 }
 
 /* Takes the last segment off a path that ends in a slash; the first slash stays. */
@@ -32,45 +83,49 @@ static char *without_last(char *start, char *end) {
     return end;
 }
 
+/* Appends a path to a URL behind a slash, and follows its dots, which lead no higher than to the root. */
+static char *put_path(char *root, char *to, const char *path, const char *end) {
+    *to++ = '/';
+    for (const char *p = path; p <= end; p++) {
+        const char *segment = p;
+        while (p < end && *p != '/') p++;
+        size_t length = (size_t)(p - segment);
+        if (length == 2 && memcmp(segment, "..", 2) == 0) {
+            to = without_last(root, to);
+        } else if (!(length == 1 && *segment == '.')) {
+            to = put(to, segment, p);
+            if (p < end) *to++ = '/';
+        }
+    }
+    return to;
+}
+
 /* The length of the URL that a reference leads to from a serialised one, written to url; 0 where it is not plain. */
 Py_ssize_t plain_url(const char *base, Py_ssize_t base_size, const char *reference, Py_ssize_t size, char *url) {
-    const unsigned char *plain = plain_bytes();
-    const char *end = reference + size, *path_end = memchr(reference, '?', (size_t)size);
-    if (!path_end) path_end = end;
-    if (path_end == reference || base_size + size + 2 > MAX_PLAIN_URL || (size > 1 && memcmp(reference, "//", 2) == 0))
-        return 0;
-    for (const char *p = reference; p < path_end; p++)
-        if (!(plain[(unsigned char)*p] & IN_PATH)) return 0;
-    for (const char *p = path_end; p < end; p++)
-        if (!(plain[(unsigned char)*p] & IN_QUERY)) return 0;
-
-    const char *path = path_of(base, (size_t)base_size), *query = memchr(base, '?', (size_t)base_size);
-    if (!path) return 0;
-    const char *directory_end = query ? query : base + base_size;
-    while (directory_end[-1] != '/') directory_end--; /* there is one: the path begins with it */
-    for (const char *p = path; p < directory_end; p++)
-        if (*p == ':' || *p == '|' || *p == '^') return 0; /* what the parser is helped along with */
-
-    size_t kept = (size_t)((*reference == '/' ? path : directory_end - 1) - base);
-    memcpy(url, base, kept);
-    char *start = url + (path - base), *to = url + kept;
-    *to++ = '/';
-    for (const char *p = *reference == '/' ? reference + 1 : reference; p <= path_end;) {
-        const char *segment = p;
-        while (p < path_end && *p != '/') p++;
-        size_t length = (size_t)(p - segment);
-        int is_last = p == path_end;
-        if (length == 2 && memcmp(segment, "..", 2) == 0) {
-            to = without_last(start, to);
-        } else if (!(length == 1 && *segment == '.')) {
-            memcpy(to, segment, length);
-            to += length;
-            if (!is_last) *to++ = '/';
-        }
-        p++;
+    const char *end = reference + size, *path = reference, *query = memchr(reference, '?', (size_t)size);
+    const char *base_path = path_of(base, (size_t)base_size);
+    if (!query) query = end;
+    if (!base_path || query == reference || base_size + size + 2 > MAX_PLAIN_URL) return 0;
+    size_t before_host = size > 1 && memcmp(reference, "//", 2) == 0 ? 2 : size_before_host(reference, (size_t)size);
+    char *to = url, *root = url + (base_path - base);
+    if (before_host) {
+        for (path += before_host; path < query && *path != '/';) path++;
+        if (!is_plain_host(reference + before_host, path)) return 0;
+        if (before_host == 2) to = put(to, base, strchr(base, '/'));
+        root = to = put(to, reference, path);
+    } else if (*reference == '/') {
+        to = put(to, base, base_path);
+    } else {
+        const char *base_query = memchr(base, '?', (size_t)base_size);
+        const char *directory_end = base_query ? base_query : base + base_size;
+        while (directory_end[-1] != '/') directory_end--; /* there is one: the path begins with it */
+        for (const char *p = base_path; p < directory_end; p++)
+            if (*p == ':' || *p == '|' || *p == '^') return 0; /* what the parser is helped along with */
+        to = put(to, base, directory_end - 1);
     }
-    memcpy(to, path_end, (size_t)(end - path_end));
-    return to + (end - path_end) - url;
+    if (!is_plain_path(path, query) || !is_plain_query(query, end)) return 0;
+    to = put_path(root, to, path < query && *path == '/' ? path + 1 : path, query);
+    return put(to, query, end) - url;
 }
 
 PyObject *resolve_plainly(PyObject *Py_UNUSED(module), PyObject *args) {

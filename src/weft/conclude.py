@@ -7,7 +7,7 @@ the first may be done by another process than the one that keeps the crawl.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 import xxhash
@@ -28,8 +28,8 @@ SAME_URL_REDIRECTS = 3
 
 _SECONDS = regex(r"[0-9]+(?:\.[0-9]+)?")
 
-Header = Callable[[str], str | None]  # the first value of a header, by its name in lower case
-ParsePage = Callable[[Fetched, str, Header], Parsed]
+Fields = Mapping[str, str]  # the first value of every header, by its name in lower case
+ParsePage = Callable[[Fetched, str, Fields], Parsed]
 
 
 class Concluded(msgspec.Struct, array_like=True):
@@ -88,34 +88,43 @@ def conclude_answer(lease: Lease, answer: Fetched, parse: ParsePage) -> Conclude
     status, body = answer.status, answer.body
     success = 200 <= status < 300
     is_page = lease.purpose is PAGE
-    header = answer.first_values().get
-    # The first fields are given by their place, the others in their order: a record that looks for each by its name
-    # takes three times as long.
+    fields = answer.first_values()
+    header = fields.get
+    target = location_of(answer, lease.url) if status in REDIRECTS else None
+    # Browsers show what leads nowhere by itself, and its links are meant to be chosen from (RFC 9110, 15.4).
+    is_shown = target is None and (body or success)
+    said = parse(answer, lease.url, fields) if is_shown else Parsed("")
+    media = said.type or None
+    if not body and "content-type" not in fields:
+        media = None  # no type was named, and there is nothing to tell it from
+    detail = answer.note or None
+    if target is None and status in REDIRECTS:
+        detail = "redirect without a usable Location"
+    if said.problem:
+        detail = "; ".join(filter(None, (detail, said.problem)))[:1000]
+    links = said.links if status < 400 else Links()  # those of an error page are no links of the site
+    # All fields are given by their places, those too that nothing is known of yet: a record that looks for each by its
+    # name takes three times as long.
     visit = Visit(
         0, lease.page if is_page else None, 0, lease.purpose, lease.attempt, answer.started_ms, answer.response_ms,
-        status, None, answer.note or None, answer.truncated,
-        size=len(body),
-        size_wire=len(answer.wire),
-        hash=signed(xxhash.xxh3_64_intdigest(body)) if success and body else None,
-        last_modified=iso_of_http_date(header("last-modified")),
-        server_date=iso_of_http_date(header("date")),
-        etag=header("etag"),
-        ip=answer.ip or None,
-        http_version=answer.http_version,
-        headers=answer.head.decode("latin-1"),
+        status, None, detail, answer.truncated,
+        media, said.encoding, said.language, said.title, said.description, said.canonical,
+        None,  # where it redirects to
+        said.noindex, said.nofollow,
+        len(body), len(answer.wire), signed(xxhash.xxh3_64_intdigest(body)) if success and body else None,
+        iso_of_http_date(header("last-modified")), iso_of_http_date(header("date")), header("etag"),
+        answer.ip or None, answer.http_version,
+        len(links.targets), 0,
+        None, None, None, None, False,  # its place in the archive
+        answer.head.decode("latin-1"),
     )  # fmt: skip
-    done = Concluded(lease, visit, "C")
-    if header("set-cookie") is not None:
+    done = Concluded(lease, visit, "C", links)
+    if "set-cookie" in fields:
         done.cookies = answer.header_values("set-cookie")
     if not is_page:
         done.answer = answer
-    if status in REDIRECTS:
-        _redirect(done, lease, answer)
-    if visit.redirect_to is None and (body or success):
-        # Browsers show what leads nowhere by itself, and its links are meant to be chosen from (RFC 9110, 15.4).
-        _parsed(done, parse(answer, lease.url, header), with_links=status < 400)
-        if not body and header("content-type") is None:
-            visit.type = None  # no type was named, and there is nothing to tell it from
+    if target is not None:
+        _redirect(done, target)
     done.stored_2xx = success
     if status in PASSING_STATUSES:
         done.slow = status in SLOW_DOWN
@@ -129,30 +138,15 @@ def signed(value: int) -> int:
     return value - (1 << 64) if value >> 63 else value
 
 
-def _parsed(done: Concluded, parsed: Parsed, *, with_links: bool) -> None:
-    visit = done.visit
-    visit.type, visit.encoding, visit.language = parsed.type or None, parsed.encoding, parsed.language
-    visit.title, visit.description, visit.canonical = parsed.title, parsed.description, parsed.canonical
-    visit.noindex, visit.nofollow = parsed.noindex, parsed.nofollow
-    if parsed.problem:
-        visit.detail = "; ".join(filter(None, (visit.detail, parsed.problem)))[:1000]
-    if with_links:  # the links of an error page are no links of the site
-        done.links = parsed.links
-        visit.out_links = len(parsed.links.targets)
-
-
-def _redirect(done: Concluded, lease: Lease, answer: Fetched) -> None:
-    target = location_of(answer, lease.url)
-    if target is None:
-        done.visit.detail = "redirect without a usable Location"
-        return
+def _redirect(done: Concluded, target: str) -> None:
+    lease = done.lease
     url, _, fragment = target.partition("#")
     done.visit.redirect_to = url[:8192]
     if lease.purpose is not PAGE:
         return  # a step of an errand, and no link of a page
     done.links.add(url, LinkKind.REDIRECT.value, fragment=fragment)
     done.visit.out_links = 1
-    if url == lease.url and answer.header("set-cookie") is not None and lease.hops < SAME_URL_REDIRECTS:
+    if url == lease.url and done.cookies and lease.hops < SAME_URL_REDIRECTS:
         done.again_at = url  # a site that sets a cookie and sends everybody back to the same address
 
 

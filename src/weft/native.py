@@ -31,8 +31,11 @@ is_there = _native is not None
 read: Callable[..., tuple[bytes, bytes] | None] | None = getattr(_native, "read", None)
 """Reads an ordinary page (``weft.parse.quick``)."""
 
+meta_label: Callable[[bytes, int, int], tuple[str, int] | None] | None = getattr(_native, "meta_label", None)
+"""What a page says of its encoding (``weft.parse.content``)."""
+
 resolve: Callable[[str, str], str | None] | None = getattr(_native, "resolve", None)
-"""Where a plain path leads (``weft.url.resolving``)."""
+"""Where a plain reference leads (``weft.url.resolving``)."""
 
 HeadParts = tuple[bytes, int, str, tuple[tuple[str, str], ...]]
 parse_head: Callable[[list[bytes]], HeadParts | None] | None
@@ -45,7 +48,7 @@ fetched: Callable[..., Fetched | HeadParts | None] | None = getattr(_native, "fe
 is_sound_answer: Callable[[bytes, int], bool] | None = getattr(_native, "is_sound_answer", None)
 """Whether a head is kept as it is (``weft.store.warc_heads``)."""
 
-exchange: Callable[..., tuple[bytes, bytes] | None] | None = getattr(_native, "exchange", None)
+exchange: Callable[..., tuple[bytes, bytes, str] | None] | None = getattr(_native, "exchange", None)
 """The records of an answer and its request (``weft.store.warc``)."""
 
 offer_kinds: Callable[[int, int, dict[int, int], bytes], bytearray] | None = getattr(_native, "offer_kinds", None)

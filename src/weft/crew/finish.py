@@ -15,7 +15,7 @@ from typing import assert_never
 import msgspec
 
 from weft import __version__
-from weft.conclude import Concluded, Header, conclude_answer, conclude_failure
+from weft.conclude import Concluded, Fields, conclude_answer, conclude_failure
 from weft.crew.mark import ParseMark
 from weft.errors import Cause
 from weft.fetch.http import user_agent_of
@@ -96,20 +96,22 @@ class Finisher:
             done = conclude_bug(lease, self._limits)
         return done
 
-    def _parse(self, answer: Fetched, url: str, header: Header) -> Parsed:
+    def _parse(self, answer: Fetched, url: str, fields: Fields) -> Parsed:
         if answer.status < 400 or self._own or len(answer.body) > ERROR_PAGE_B:
-            return self._read(answer, url, header)
+            return self._read(answer, url, fields)
         # A server's error pages are mostly one and the same: it is read once, not for every broken link.
         said = answer.body, [pair for pair in answer.headers if pair[0] in _READ_HEADERS]
         if self._error_page is None or said != self._error_page[0]:
-            parsed = self._read(answer, url, header)
+            parsed = self._read(answer, url, fields)
             if parsed.canonical is not None:  # it may be another one for another page
                 return parsed
             self._error_page = said, parsed
         return self._error_page[1]
 
-    def _read(self, answer: Fetched, url: str, header: Header) -> Parsed:
-        content_type = field_that_counts(answer.header_values("content-type"))
+    def _read(self, answer: Fetched, url: str, fields: Fields) -> Parsed:
+        content_type = fields.get("content-type")
+        if len(fields) < len(answer.headers):  # one of them, maybe this, is there more than once
+            content_type = field_that_counts(answer.header_values("content-type"))
         if self._html_only and declared_type(content_type) != "text/html":  # R8: no page at all
             return Parsed(type=media_type(content_type, answer.body))
         with self._mark.of(url):
@@ -117,10 +119,10 @@ class Finisher:
                 answer.body,
                 url,
                 content_type,
-                answer.header_values("x-robots-tag") if header("x-robots-tag") is not None else (),
-                answer.header_values("link") if header("link") is not None else (),
-                header("refresh"),
-                header("content-language"),
+                answer.header_values("x-robots-tag") if "x-robots-tag" in fields else (),
+                answer.header_values("link") if "link" in fields else (),
+                fields.get("refresh"),
+                fields.get("content-language"),
                 agents=self._agents,
                 max_links=self._limits.max_links_per_page,
                 with_text=self._sketch is not None,
@@ -156,9 +158,9 @@ def conclude_bug(lease: Lease, limits: Limits) -> Concluded:
     return done
 
 
-def _not_parsed(_answer: Fetched, _url: str, header: Header) -> Parsed:
+def _not_parsed(_answer: Fetched, _url: str, fields: Fields) -> Parsed:
     """robots.txt and sitemaps are read by their own parsers."""
-    return Parsed(type=declared_type(header("content-type")))
+    return Parsed(type=declared_type(fields.get("content-type")))
 
 
 def make_archive(

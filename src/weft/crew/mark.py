@@ -24,9 +24,7 @@ class ParseMark:
     def of(self, url: str) -> ParseMark:
         """Marks the page while the ``with`` block runs."""
         text = url.encode("utf-8", "replace")[:MARKED_B]
-        start = self._at + 2
-        self._map[start : start + len(text)] = text
-        _LENGTH.pack_into(self._map, self._at, len(text))
+        self._map[self._at : self._at + 2 + len(text)] = _LENGTH.pack(len(text)) + text
         return self
 
     def __enter__(self) -> None:

@@ -62,7 +62,9 @@ class Collected:
         self.agents = agents
         self.resolver = Resolver(url, encoding, serialised=True)
         self.links_wanted = max_links
-        self.max_links = min(max_links, max(100, _MAX_TARGETS // (len(url) + 1)))
+        self.max_links = max_links
+        if max_links * (len(url) + 1) > _MAX_TARGETS:
+            self.max_links = min(max_links, max(100, _MAX_TARGETS // (len(url) + 1)))
         self.links = Links()
         self.late: list[Link] = []  # those to pages that came when the page was full
         self.problems: list[str] = []
@@ -77,7 +79,8 @@ class Collected:
             self.add_by_rel(link.reference, link.rel, title)
         if refresh:
             self.add_refresh(refresh)
-        self.header_language = language_of(language)
+        if language:
+            self.header_language = language_of(language)
 
     def take_base(self, reference: str) -> bool:
         """Whether this becomes the base of the document, which changes what all its links mean; only the first does."""
@@ -179,21 +182,13 @@ class Collected:
             self._make_room()
         if self.cut:
             self.problems.append(f"more than {self.max_links} links: the others are left out")
+        language = self.language or self.meta_language or self.header_language
+        noindex, nofollow, _ = self.directives
+        # by their places: a record that looks for each by its name takes longer
         return Parsed(
-            type=media,
-            encoding=encoding,
-            language=self.language or self.meta_language or self.header_language,
-            title=self.title,
-            description=self.description,
-            canonical=self.canonical,
-            base=self.base,
-            noindex=self.directives.noindex,
-            nofollow=self.directives.nofollow,
-            links=self.links,
-            links_cut=self.cut,
-            problem="; ".join(self.problems),
-            text=self.text,
-        )
+            media, encoding, language, self.title, self.description, self.canonical, self.base, noindex, nofollow,
+            self.links, self.cut, "; ".join(self.problems), self.text,
+        )  # fmt: skip
 
 
 @lru_cache(maxsize=256)

@@ -12,6 +12,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Final
 
+from weft import native
 from weft.lazy import regex
 from weft.parse.bounds import memory_bound
 
@@ -24,7 +25,6 @@ LATE_META_B: Final = 65_536
 
 _SAMPLE_B = 16_384  # what detection reads: it costs 100 ns a byte
 _UTF16_B = 512
-_SAME_START_B = 512  # within which the first meta is looked for; all of it is kept to know it again
 
 _TYPE = re.compile(
     r"[ \t\r\n]*([!#$%&'*+\-.^_`|~0-9A-Za-z]{1,127}/[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,127})[ \t\r\n]*(?:[;,]|$)"
@@ -88,18 +88,19 @@ _LOOKS_LIKE_HTML = regex(
 )
 _LOOKS_LIKE_XML = regex(rb"[\t\n\x0c\r ]*<\?xml")
 _FEED = regex(
-    rb"(?:\xef\xbb\xbf)?(?:[\t\n\x0c\r ]++|<!--.*?-->|<\?.*?\?>|<![^>-][^>]*>)*+<(rss|feed|rdf:RDF)[\s>]", re.DOTALL
+    rb"(?:\xef\xbb\xbf)?(?:[\t\n\x0c\r ]++|<!--(?:[^-]++|-(?!->))*+-->|<\?(?:[^?]++|\?(?!>))*+\?>|<![^>-][^>]*+>)*+"
+    rb"<(rss|feed|rdf:RDF)[\s>]"
 )
 _FEED_TYPES = {b"rss": "application/rss+xml", b"feed": "application/atom+xml", b"rdf:RDF": "application/rss+xml"}
-_MARKUP = re.compile(rb"<(?:(?P<comment>!--)|(?:/?(?P<tag>[A-Za-z][^\t\n\x0c\r >/]*))|[!/?])")
+_MARKUP = regex(rb"<(?:(?P<comment>!--)|(?:/?(?P<tag>[A-Za-z][^\t\n\x0c\r >/]*))|[!/?])")
 # The same in one step for what heads begin with: tags of plain attributes, up to the first meta.
-_PLAIN_TO_META = re.compile(
+_PLAIN_TO_META = regex(
     rb"""(?:[^<]++|<![A-Za-z][^>]*+>"""
     rb"""|<(?!meta[\t\n\x0c\r /])/?[A-Za-z][^<>"'=]*+(?:=(?:"[^"]*+"|'[^']*+'|[^<>"'=\s]++)[^<>"'=]*+)*+>)*+"""
     rb"""<(?P<tag>meta)(?=[\t\n\x0c\r /])""",
     re.IGNORECASE,
 )
-_REST_OF_TAG = re.compile(
+_REST_OF_TAG = regex(
     rb"""(?:[\t\n\x0c\r /]++|[^\t\n\x0c\r />][^\t\n\x0c\r />=]*+[\t\n\x0c\r ]*+"""
     rb"""(?:=[\t\n\x0c\r ]*+(?:"[^"]*+"|'[^']*+'|(?!["'])[^\t\n\x0c\r >]*+)|(?!=)))*+>"""
 )
@@ -248,8 +249,7 @@ def _is_binary(body: bytes) -> bool:
 
 def _meta_encoding(body: bytes) -> str | None:
     """The encoding that the document itself declares, or None."""
-    first_meta = body.find(b">", max(0, body.find(b"<meta", 0, _SAME_START_B)), _SAME_START_B) + 1
-    found = _prescan_of_start(body[:first_meta]) or _prescan(body[:PRESCAN_B])
+    found = _prescan(body)
     if found or b"charset" not in body[PRESCAN_B:LATE_META_B].lower():
         return found
     import turbohtml
@@ -263,15 +263,23 @@ def _meta_encoding(body: bytes) -> str | None:
     return certain.lower() if certain else None
 
 
-@lru_cache(maxsize=256)
-def _prescan_of_start(start: bytes) -> str | None:
-    """The same for what a page begins with, up to its first meta: on all pages of a site it is the same."""
-    return _prescan(start)
-
-
-def _prescan(head: bytes) -> str | None:
+def _prescan(body: bytes) -> str | None:
     """The encoding that the first meta to name one names (HTML, prescan a byte stream); ends at the first cut tag."""
+    find_label = native.meta_label or _meta_label
     at = 0
+    while found := find_label(body, at, PRESCAN_B):
+        label, at = found
+        name = encoding_named(label)
+        if name and name.startswith("utf-16"):
+            return "utf-8"  # what was read as ASCII is not UTF-16
+        if name:
+            return "windows-1252" if name == "x-user-defined" else name
+    return None
+
+
+def _meta_label(body: bytes, at: int, limit: int) -> tuple[str, int] | None:
+    """The label that the first meta to give one gives, from a place on, and where that meta ends; or None."""
+    head = body[:limit]
     while match := _PLAIN_TO_META.match(head, at) or _MARKUP.search(head, at):
         if match.lastgroup == "comment":  # "<!-->" is a whole one
             end = head.find(b"-->", match.start() + 2) + 3
@@ -279,9 +287,9 @@ def _prescan(head: bytes) -> str | None:
             tag = _REST_OF_TAG.match(head, match.end())
             end = tag.end() if tag else 0
             if tag and match["tag"].lower() == b"meta" and head[match.start("tag") - 1 : match.start("tag")] == b"<":
-                name = _declared_encoding(tag[0])
-                if name:
-                    return name
+                label = _label_of(tag[0])
+                if label:
+                    return label.decode("latin-1"), end
         else:
             end = head.find(b">", match.end()) + 1
         if end < at + 3:
@@ -290,8 +298,8 @@ def _prescan(head: bytes) -> str | None:
     return None
 
 
-def _declared_encoding(attributes: bytes) -> str | None:
-    """The encoding that the attributes of a meta name, or None."""
+def _label_of(attributes: bytes) -> bytes | None:
+    """The label of an encoding in the attributes of a meta, or None."""
     values: dict[bytes, bytes] = {}
     for match in _ATTRIBUTE.finditer(attributes):
         values.setdefault(match[1].lower(), match[2] or match[3] or match[4] or b"")
@@ -299,10 +307,7 @@ def _declared_encoding(attributes: bytes) -> str | None:
     if label is None and values.get(b"http-equiv", b"").lower() == b"content-type":
         content = _CHARSET_IN_CONTENT.search(values.get(b"content", b""))
         label = content and (content[1] or content[2] or content[3])
-    name = encoding_named(label.decode("latin-1")) if label else None
-    if name and name.startswith("utf-16"):
-        return "utf-8"  # what was read as ASCII is not UTF-16
-    return "windows-1252" if name == "x-user-defined" else name
+    return label
 
 
 def _xml_encoding(body: bytes) -> str | None:

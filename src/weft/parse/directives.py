@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from weft.lazy import regex
 
 MAX_HEADER_LINKS: Final = 100
+_MAX_LANGUAGE = 200
 
 _SPACE = " \t\n\f\r"
 _REFRESH = regex(r"[ \t\n\f\r]*([0-9]*)([0-9.]*)")
@@ -100,9 +102,12 @@ def _refresh_target(text: str) -> str:
 
 def language_of(tag: str | None) -> str | None:
     """The language tag, if it has the shape of one; ``en_US`` is read as ``en-US``, of a list the first counts."""
-    if not tag:
-        return None
-    first = tag[:200].partition(",")[0].strip().replace("_", "-")
+    return _language_of(tag[:_MAX_LANGUAGE]) if tag else None
+
+
+@lru_cache(maxsize=256)
+def _language_of(tag: str) -> str | None:
+    first = tag.partition(",")[0].strip().replace("_", "-")
     return first if _LANGUAGE.fullmatch(first) else None
 
 

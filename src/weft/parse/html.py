@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from weft.parse.content import charset_of, decode, is_html, media_type, sniff_encoding
+from weft.parse.content import HTML_TYPES, charset_of, decode, media_type, sniff_encoding
 from weft.parse.elements import Elements
 from weft.parse.quick import QuickPage
 from weft.parse.xhtml import markup_of
@@ -40,14 +40,14 @@ def parse_page(
     """
     media = media_type(content_type, body)
     charset = charset_of(content_type)
-    encoding = sniff_encoding(body, charset, media) if is_html(media) else charset
     headers = x_robots_tag, link_headers, refresh_header, content_language
-    if encoding is None or not is_html(media):
-        plain = Elements(url, encoding or "utf-8", max_links, agents)
+    if media not in HTML_TYPES:
+        plain = Elements(url, charset or "utf-8", max_links, agents)
         plain.take_headers(*headers)
         if with_text and media.startswith("text/"):
             plain.text = decode(body, sniff_encoding(body, charset, media))
-        return plain.parsed(media, encoding)
+        return plain.parsed(media, charset)
+    encoding = sniff_encoding(body, charset, media)
     markup, markup_encoding = markup_of(body, media, encoding)
     if not with_text:
         quick = QuickPage(url, encoding, max_links, agents)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Protocol
 
 from weft.errors import Cause
 from weft.records import Failure, Fetched, Lease, Visit
 from weft.store.sql import StoredBody
-from weft.store.warc import RevisitOf, WarcWriter, payload_digest, response_block
+from weft.store.warc import RevisitOf, WarcWriter, payload_digest
 
 REVISIT_MIN_B = 256  # below it the record that refers is larger than what it saves
 
@@ -45,10 +45,9 @@ class Archive:
                     return
                 place = self._writer.write_metadata(lease.url, moment, {"cause": cause.value, "detail": detail})
             case Fetched():
-                block = response_block(answer.head, answer.wire)
-                visit.digest = block.payload_digest
-                revisit = self._same_payload(visit, answer)
-                visit.revisit = revisit is not None
+                same_as = None
+                if visit.hash is not None and len(answer.wire) >= REVISIT_MIN_B:
+                    same_as = partial(self._same_payload, visit.hash)
                 place = self._writer.write_exchange(
                     lease.url,
                     moment,
@@ -58,16 +57,14 @@ class Archive:
                     answer.ip,
                     answer.http_version,
                     "length" if answer.truncated else None,
-                    revisit,
-                    block,
+                    same_as,
                 )
+                visit.digest, visit.revisit = place.digest, place.is_revisit
         kept.warc, visit.warc_offset, visit.warc_length = place.file, place.offset, place.length
 
-    def _same_payload(self, visit: Visit, answer: Fetched) -> RevisitOf | None:
+    def _same_payload(self, body_hash: int, digest: str) -> RevisitOf | None:
         """The committed record that a revisit record may name."""
-        if visit.hash is None or visit.digest is None or len(answer.wire) < REVISIT_MIN_B:
-            return None
-        stored = self._find_body(visit.hash, visit.digest)
+        stored = self._find_body(body_hash, digest)
         if stored is None:
             return None
         return RevisitOf(stored.url, _moment(stored.started_ms // 1000), stored.digest)

@@ -36,6 +36,7 @@ REVISIT_PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-dig
 CONFORMS_TO = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
 
 _WRITE_AT_B = 16 << 20  # bytes held in memory before they are written although no tick is due
+_WRITTEN_AT_ONCE = 1_024  # records: what Linux, macOS and the BSDs take at most
 _MAX_SERIAL = 99_999
 
 OUR_FILE = regex(r"weft-[A-Za-z0-9_-]+-\d{14}-\d{5}\.warc(\.gz)?")
@@ -48,6 +49,7 @@ _LOW_80 = (1 << 80) - 1
 _LOW_40, _LOW_20, _LOW_10, _LOW_5 = (
     sum((1 << bits) - 1 << 16 * bits // 5 * number for number in range(80 // bits)) for bits in (40, 20, 10, 5)
 )
+_RESPONSE, _REQUEST = "application/http; msgtype=response", "application/http; msgtype=request"
 _PROTOCOLS = {"2": "h2", "3": "h3", "1.0": "http/1.0"}
 
 
@@ -58,6 +60,7 @@ class Place(NamedTuple):
     offset: int
     length: int
     digest: str = ""
+    is_revisit: bool = False
 
 
 class RevisitOf(NamedTuple):
@@ -66,6 +69,10 @@ class RevisitOf(NamedTuple):
     url: str
     date: datetime
     digest: str
+
+
+SameAs = Callable[[str], RevisitOf | None]
+"""The record that holds a payload with this digest, or None."""
 
 
 def payload_digest(wire: bytes, more: bytes = b"") -> str:
@@ -86,22 +93,6 @@ def payload_digest(wire: bytes, more: bytes = b"") -> str:
     return "sha1:" + bits.to_bytes(32).translate(_BASE32).decode()
 
 
-class Block(NamedTuple):
-    """What a response record holds before its payload, and the digests of the payload alone and of both together."""
-
-    head: bytes
-    payload_digest: str
-    digest: str
-
-
-def response_block(head: bytes, body: bytes) -> Block:
-    """The block of an answer: a head that every reader understands, and digests, both in little more time than one."""
-    kept = kept_response_head(head, len(body))
-    if native.digests is not None:
-        return Block(kept, *native.digests(kept, body))
-    return Block(kept, payload_digest(body), payload_digest(kept, body))
-
-
 def exchange_records(
     url: str,
     date: str,
@@ -109,47 +100,62 @@ def exchange_records(
     protocol: str,
     truncated: str,
     ids: tuple[str, str],
-    block: Block,
+    head: bytes,
     body: bytes,
     request_head: bytes,
-    revisit: RevisitOf | None = None,
-) -> tuple[bytes, bytes]:
-    """The records of an answer and of its request (empty where there is none), before they are compressed.
+) -> tuple[bytes, bytes, str]:
+    """The records of an answer and of its request (empty where there is none), before they are compressed, and the
+    digest of the payload.
 
     ``ids`` are theirs. Where one of ``ip``, ``protocol`` and ``truncated`` is empty, nothing is said of it.
     """
-    response_id, request_id = ids
-    if native.exchange is not None and revisit is None:
-        head, of_payload, of_both = block
-        of_request = payload_digest(request_head) if request_head else ""
-        found = native.exchange(
-            url, date, ip, protocol, truncated, response_id, request_id, of_payload, of_both, of_request,
-            head, body, request_head,
-        )  # fmt: skip
+    if native.exchange is not None:
+        # Without instructions for SHA-1 it has to be given what a record with this very head would say.
+        made = (*_digests(head, body), payload_digest(request_head)) if native.digests is None else None
+        found = native.exchange(url, date, ip, protocol, truncated, ids, head, body, request_head, made)
         if found is not None:
             return found
+    kept = kept_response_head(head, len(body))
+    of_payload, of_both = _digests(kept, body)
+    about = _about(url, date, ip, protocol)
+    response = _record("response", ids[0], about + _of_payload(of_payload, truncated), _RESPONSE, kept, body, of_both)
+    if not request_head:
+        return response, b"", of_payload
+    about += f"WARC-Concurrent-To: <{ids[0]}>\r\n"
+    request = _record("request", ids[1], about, _REQUEST, sound_request_head(request_head))
+    return response, request, of_payload
+
+
+def revisit_record(
+    url: str, date: str, ip: str, protocol: str, truncated: str, record_id: str, head: bytes, body_b: int, of: RevisitOf
+) -> bytes:
+    """What stands in the place of a response whose payload, of so many bytes, was kept before."""
+    about = (
+        f"{_about(url, date, ip, protocol)}{_of_payload(of.digest, truncated)}"
+        f"WARC-Profile: {REVISIT_PROFILE}\r\nWARC-Refers-To-Target-URI: {_safe_url(of.url)}\r\n"
+        f"WARC-Refers-To-Date: {_iso(of.date)}\r\n"
+    )
+    return _record("revisit", record_id, about, _RESPONSE, kept_response_head(head, body_b))
+
+
+def _digests(head: bytes, body: bytes) -> tuple[str, str]:
+    """The digest of a payload, and of the block that holds it; both at once take little more time than one."""
+    if native.digests is not None:
+        return native.digests(head, body)
+    return payload_digest(body), payload_digest(head, body)
+
+
+def _about(url: str, date: str, ip: str, protocol: str) -> str:
+    """What both records of an exchange say."""
     about = f"WARC-Date: {date}\r\nWARC-Target-URI: {_safe_url(url)}\r\n"
     if ip:
         about += f"WARC-IP-Address: {_one_line(ip)}\r\n"
-    if protocol:
-        about += f"WARC-Protocol: {protocol}\r\n"
-    own = f"WARC-Payload-Digest: {_one_line(revisit.digest if revisit else block.payload_digest)}\r\n"
-    if truncated:
-        own += f"WARC-Truncated: {_one_line(truncated)}\r\n"
-    media = "application/http; msgtype=response"
-    if revisit:
-        own += (
-            f"WARC-Profile: {REVISIT_PROFILE}\r\nWARC-Refers-To-Target-URI: {_safe_url(revisit.url)}\r\n"
-            f"WARC-Refers-To-Date: {_iso(revisit.date)}\r\n"
-        )
-        response = _record("revisit", response_id, about + own, media, block.head)
-    else:
-        response = _record("response", response_id, about + own, media, block.head, body, block.digest)
-    if not request_head:
-        return response, b""
-    about += f"WARC-Concurrent-To: <{response_id}>\r\n"
-    media = "application/http; msgtype=request"
-    return response, _record("request", request_id, about, media, sound_request_head(request_head))
+    return f"{about}WARC-Protocol: {protocol}\r\n" if protocol else about
+
+
+def _of_payload(digest: str, truncated: str) -> str:
+    said = f"WARC-Payload-Digest: {_one_line(digest)}\r\n"
+    return f"{said}WARC-Truncated: {_one_line(truncated)}\r\n" if truncated else said
 
 
 def _record(
@@ -175,8 +181,7 @@ def record_ids(source: random.Random) -> Callable[[], str]:
     """
     digits = f"{source.getrandbits(80):020x}"
     own = f"{digits[:8]}-{digits[8:12]}-8{digits[13:16]}-{'89ab'[int(digits[16], 16) & 3]}{digits[17:20]}"
-    numbers = count()
-    return lambda: f"urn:uuid:{own}-{next(numbers):012x}"
+    return map(f"urn:uuid:{own}-{{:012x}}".format, count()).__next__
 
 
 class WarcWriter:
@@ -229,27 +234,27 @@ class WarcWriter:
         ip: str = "",
         http_version: str = "1.1",
         truncated: str | None = None,
-        revisit: RevisitOf | None = None,
-        block: Block | None = None,
+        same_as: SameAs | None = None,
     ) -> Place:
         """The place of the response (or, for a payload kept before, revisit) record; its request record follows it.
 
         ``body`` are the wire bytes without transfer encoding; a revisit needs them too, for its length header.
         ``truncated`` says why it is not all there: ``length``, ``time``, ``disconnect``, ``unspecified``.
-        ``block`` is ``response_block(response_head, body)`` where the caller has it already.
+        ``same_as`` is asked whether the payload was kept before.
         """
         self._make_room()
-        block = block or response_block(response_head, body)
         ids = self._new_id(), self._new_id() if request_head else ""
-        protocol = _PROTOCOLS.get(http_version, "")
-        response, request = exchange_records(
-            url, _iso(fetched_at), ip, protocol, truncated or "", ids, block, body, request_head, revisit
+        date, protocol, truncated = _iso(fetched_at), _PROTOCOLS.get(http_version, ""), truncated or ""
+        response, request, digest = exchange_records(
+            url, date, ip, protocol, truncated, ids, response_head, body, request_head
         )
+        kept = same_as(digest) if same_as is not None else None
+        if kept is not None:
+            digest = kept.digest
+            response = revisit_record(url, date, ip, protocol, truncated, ids[0], response_head, len(body), kept)
         offset = self._disk_b + self._buffered_b
-        length = self._append(response)
-        if request:
-            self._append(request)
-        return Place(self._name, offset, length, revisit.digest if revisit else block.payload_digest)
+        length = self._append(response, request) if request else self._append(response)
+        return Place(self._name, offset, length, digest, kept is not None)
 
     def write_metadata(self, url: str, date: datetime, fields: Mapping[str, str]) -> Place:
         """The place of a metadata record, e.g. why there is no answer (``cause``, ``detail``)."""
@@ -265,18 +270,17 @@ class WarcWriter:
         """All that was written so far is the operating system's. Raises ``StoreError`` where it cannot be."""
         if not self._buffer:
             return
-        data = self._buffer[0] if len(self._buffer) == 1 else b"".join(self._buffer)
-        self._buffer.clear()
-        self._buffered_b = 0
+        records, size_b = self._buffer, self._buffered_b
+        self._buffer, self._buffered_b = [], 0
         try:
-            _write_all(self._fd, data)
+            _write_all(self._fd, records)
         except OSError as error:
             self._give_up()
             raise self._failure(self._name, error) from error
         if not self._path.exists():  # the system takes bytes for a file that nobody can open any more
             self._give_up()
             raise self._failure(self._name, FileNotFoundError())
-        self._disk_b += len(data)
+        self._disk_b += size_b
 
     def positions(self) -> dict[str, tuple[int, bool]]:
         """For each file of this writer: how many bytes are on disk, whether it is closed. Whole records only."""
@@ -300,13 +304,17 @@ class WarcWriter:
         elif self._buffered_b >= _WRITE_AT_B:
             self.flush()
 
-    def _append(self, record: bytes) -> int:
-        """How many bytes the record takes, compressed."""
-        if self._compress:
-            record = igzip_lib.compress(record, LEVEL if len(record) > SMALL_B else SMALL_LEVEL, igzip_lib.COMP_GZIP)
-        self._buffer.append(record)
-        self._buffered_b += len(record)
-        return len(record)
+    def _append(self, *records: bytes) -> int:
+        """How many bytes the first of these records takes, compressed."""
+        first_b = 0
+        for record in records:
+            if self._compress:
+                level = LEVEL if len(record) > SMALL_B else SMALL_LEVEL
+                record = igzip_lib.compress(record, level, igzip_lib.COMP_GZIP)
+            self._buffer.append(record)
+            self._buffered_b += len(record)
+            first_b = first_b or len(record)
+        return first_b
 
     def _begin_file(self) -> None:
         """A new file, its name taken at once so that no other writer can have it, with its warcinfo record."""
@@ -358,16 +366,21 @@ class WarcWriter:
         return StoreError(self._broken)
 
 
-def _write_all(fd: int, data: bytes) -> None:
-    written_b = os.write(fd, data)
-    if written_b == len(data):
-        return
-    view = memoryview(data)
-    while written_b < len(data):
-        step_b = os.write(fd, view[written_b:])
+def _write_all(fd: int, records: list[bytes]) -> None:
+    for start in range(0, len(records), _WRITTEN_AT_ONCE):
+        group = records[start : start + _WRITTEN_AT_ONCE]
+        written_b = os.writev(fd, group)  # as they lie in memory: nothing is copied to stand in a row
+        if written_b < sum(map(len, group)):
+            _write_rest(fd, memoryview(b"".join(group))[written_b:])
+
+
+def _write_rest(fd: int, rest: memoryview) -> None:
+    """Writes what the system has not taken at once."""
+    while rest:
+        step_b = os.write(fd, rest)
         if step_b <= 0:
             raise OSError("the disk takes no more bytes")
-        written_b += step_b
+        rest = rest[step_b:]
 
 
 # What goes into a record, made safe: nothing the web sends can end a header or a record early (promise 9).

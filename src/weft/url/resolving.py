@@ -82,17 +82,17 @@ class Resolver:
     __slots__ = ("_base", "_directory", "_encoding", "directory", "meanings", "page")
 
     def __init__(self, base: str, encoding: str = "utf-8", *, serialised: bool = False) -> None:
-        self._encoding = "" if is_utf8(encoding) else encoding.lower()
+        self._encoding = "" if encoding == "utf-8" or is_utf8(encoding) else encoding.lower()
         self._base: URL | None = None
         if serialised and len(base) <= MAX_BASE_B:
             self.page = base
         else:
             self._base = _parsed(base)
             self.page = "" if self._base is None else str(self._base).partition("#")[0]
-        self._directory = _shared.of(_directory_of(self.page), self._encoding)
+        self._directory = directory = _shared.of(self.page, self._encoding)
         # what references mean in this directory, as far as it is known: to be read by who cannot afford the call
-        self.meanings = self._directory.meanings
-        self.directory = self._directory.number  # no other ever has it
+        self.meanings = directory.meanings
+        self.directory = directory.number  # no other ever has it
 
     def resolve(self, ref: str) -> Target | None:
         """The URL a reference leads to and its fragment (without ``#``, "" where there is none), or None."""
@@ -117,6 +117,8 @@ class Resolver:
         """
         if not self.page:
             return None
+        if not ref and self.page.startswith(_WEB) and "xn--" not in self.page:
+            return self.page, ""
         if native.resolve is not None and head.isascii() and (plain := native.resolve(self.page, head)) is not None:
             fragment = ref[len(head) + 1 :]
             if _is_plain_fragment(fragment):
@@ -168,13 +170,15 @@ class _SharedMeanings:
         self._directories: dict[str, _Directory] = {}
         self._entries = 0
 
-    def of(self, directory: str, encoding: str) -> _Directory:
-        """The directory's meanings, shared; fresh ones, shared with nobody, where there is no directory."""
-        if not directory or len(directory) > MAX_MEANING:
-            return _Directory()
+    def of(self, page: str, encoding: str) -> _Directory:
+        """What is known of a page's directory, shared; something fresh, shared with nobody, where it has none."""
+        query = page.find("?")
+        directory = page[: (page.rfind("/") if query < 0 else page.rfind("/", 0, query)) + 1]
         name = f"{encoding} {directory}" if encoding else directory
         found = self._directories.get(name)
         if found is None:
+            if not page.startswith(_WEB) or len(directory) > MAX_MEANING:
+                return _Directory()
             if len(self._directories) >= self.MAX_DIRECTORIES:
                 oldest = next(iter(self._directories))
                 self._entries -= len(self._directories.pop(oldest).meanings)
@@ -195,14 +199,6 @@ class _SharedMeanings:
 
 
 _shared = _SharedMeanings()
-
-
-def _directory_of(url: str) -> str:
-    """The part of a serialised http(s) URL that relative paths start from; "" for other schemes."""
-    if not url.startswith("http"):
-        return ""
-    query = url.find("?")
-    return url[: (url.rfind("/") if query < 0 else url.rfind("/", 0, query)) + 1]
 
 
 def _means_same_in_directory(ref: str, page: str) -> bool:
