@@ -83,7 +83,7 @@ class Discovery:
         """The id of a text that is another spelling of a page; page 0: of none."""
         url_id = self._new_url(url, page)
         info = self._info(url_id, self.row(page)) if page else pack(url_id, DEPTH_MAX, 0)
-        self.seen.add(url, url_id, info)
+        self.seen.recent.put(url, info)
         return url_id
 
     def text(self, url_id: int) -> str:
@@ -242,7 +242,7 @@ class Discovery:
                 return info
         if not text.startswith(("http://", "https://")):
             info = pack(self._new_url(text, 0), DEPTH_MAX, FINAL)
-            self.seen.add(text, url_id_of(info), info)
+            self.seen.recent.put(text, info)
             return info
         key, seen = self._normalizer.key(text), self.seen
         known = seen.id_of_key(key, text) if seen.has_keys or key is not text else None
@@ -253,7 +253,7 @@ class Discovery:
         self._next_url = url_id + 1
         self._new_urls[url_id] = (url_id, text, None)
         info = self._new_page(url_id, key, text, kind, rel, way, home)
-        seen.add(text, url_id, info)
+        seen.recent.young[text] = info
         if key is not text and key != text:
             seen.add_key(key, url_id)
         return info
@@ -262,7 +262,7 @@ class Discovery:
         """A text that is new, of a page that is known."""
         url_id = self._new_url(link.target, page)
         info = self._info(url_id, self.row(page))
-        self.seen.add(link.target, url_id, info)
+        self.seen.recent.put(link.target, info)
         if not info & FINAL:
             self._reconsider(link, url_id, way)
             info = self._info(url_id, self.row(page))
@@ -428,7 +428,7 @@ class Discovery:
             " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             map(msgspec.structs.astuple, self.new_pages.values()),
         )
-        self.seen.flush(self._next_url - 1)
+        self.seen.flush(self._new_urls.values(), self._next_url - 1)
 
     def shed(self) -> None:
         """Gives back the memory of what can be read again."""
