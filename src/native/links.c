@@ -175,7 +175,10 @@ PyObject *count_external(PyObject *Py_UNUSED(module), PyObject *args) {
         if (!text) return NULL;
         if (begins(text, size, own, own_size) || begins(text, size, other, other_size) || !begins(text, size, "http", 4))
             continue;
-        if (memchr(text, '@', (size_t)size)) Py_RETURN_NONE;
+        const char *host = memchr(text, ':', (size_t)size), *end = text + size;
+        if (!host || end - host < 3) Py_RETURN_NONE;
+        const char *slash = memchr(host + 3, '/', (size_t)(end - host - 3)); /* behind "://" */
+        if (memchr(host, '@', (size_t)((slash ? slash : end) - host))) Py_RETURN_NONE;
         found++;
     }
     return PyLong_FromSsize_t(found);
