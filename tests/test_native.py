@@ -21,6 +21,7 @@ from weft import native
 from weft.fetch.http import answer
 from weft.frontier import links as frontier_links
 from weft.frontier.seen import ADMITTED, FINAL, HOPPED, UNKNOWN, pack, reach
+from weft.judge.traps.marks import marks_in_python
 from weft.observe import csv_lines
 from weft.parse.html import parse_page
 from weft.records import Link, LinkKind, Links
@@ -171,8 +172,8 @@ def test_links_that_are_packed_are_links_like_others() -> None:
 @pytest.mark.parametrize("prefix", ["http://h.test/", "https://h.test/", "http://u:p@h.test/"])
 def test_links_elsewhere_are_counted_alike(prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     targets = [
-        "http://h.test/a", "https://h.test/", "http://h.test:81/", "http://x.h.test/", "mailto:a@h.test", "http://é.test/",
-        "http://u@h.test/", "httpx:", "",
+        "http://h.test/a", "https://h.test/", "http://h.test:81/", "http://x.h.test/a@b", "mailto:a@h.test",
+        "http://é.test/", "http://u@h.test/", "http://x.test", "httpx:", "",
     ]  # fmt: skip
     for some in (targets, targets[:6], targets[:3]):
         with monkeypatch.context() as patched:
@@ -189,6 +190,23 @@ def test_kinds_are_offered_alike(count: int, kinds: dict[int, LinkKind]) -> None
         with pytest.MonkeyPatch.context() as monkeypatch:
             monkeypatch.setattr(frontier_links, "offer_kinds", None)
             assert frontier_links.offered_by(by_kind, links) == found
+
+
+pieces = st.sampled_from(
+    ["/", "//", "a", "b", "A", "..", ".", ";", "(", "+", ",", "|", "=", "%2b", "%2C", "%7c", "%25", "%", "?", "é", "%2",
+     "x" * 60]
+)  # fmt: skip
+
+
+@given(
+    st.lists(pieces, max_size=40), st.sampled_from(["http://h.test", "https://h", "http://", ""]), st.integers(0, 40)
+)
+@example(["/a"] * 2, "http://h.test", 25)
+@example([f"/{number}" for number in range(33)], "http://h.test", 99)
+def test_urls_have_the_same_marks(path: list[str], origin: str, most: int) -> None:
+    assert native.url_marks is not None
+    url = origin + "".join(path)
+    assert native.url_marks(url, most) == marks_in_python(url, most)
 
 
 texts = st.sampled_from(["http://h.test/a", "http://h.test/b?c=d", "http://h.test", "mailto:é@h.test", "", "é", "\0"])
@@ -387,6 +405,10 @@ def test_weft_does_without_them() -> None:
         lambda: native.known_links and native.known_links(["x"], ["y"], b"\1", 1, 1, 1, ""),
         lambda: native.known_links and native.known_links([1], [1], b"\1", 1, 0, 1, ""),
         lambda: native.count_external and native.count_external([1], "", ""),  # type: ignore[list-item]
+        lambda: native.url_marks and native.url_marks("http://h.test/"),  # type: ignore[call-arg]
+        lambda: native.url_marks and native.url_marks("http://h.test/", "x"),  # type: ignore[arg-type]
+        lambda: native.url_marks and native.url_marks(b"http://h.test/", 1),  # type: ignore[arg-type]
+        lambda: native.url_marks and native.url_marks("http://h.test/\ud800", 1),
         lambda: native.cdxj_line and native.cdxj_line(("http://h.test/",)),
         lambda: native.exchange and native.exchange("url"),
         lambda: native.exchange and native.exchange(*[""] * 9, b"", b"", b"", b""),

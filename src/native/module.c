@@ -54,6 +54,10 @@ PyDoc_STRVAR(external_doc,
     "count_external(targets, own, other) -> int | None\n\n"
     "How many URLs of the web begin with neither; None where one has credentials and wants a closer look.");
 
+PyDoc_STRVAR(marks_doc,
+    "url_marks(url, most_segments) -> int\n\n"
+    "What a URL shows at a glance: 1 if it is sampled, 2 if it has a query, 4 if its path is odd, 8 if it may be winding.");
+
 PyDoc_STRVAR(memory_doc,
     "keep_freed_memory()\n\nHas the C library keep what is freed for the next that is asked for, up to a bound.");
 
@@ -75,6 +79,7 @@ static PyMethodDef methods[] = {
     {"pack_links", pack_links, METH_VARARGS, pack_doc},
     {"known_links", known_links, METH_VARARGS, known_doc},
     {"count_external", count_external, METH_VARARGS, external_doc},
+    {"url_marks", (PyCFunction)(void (*)(void))url_marks, METH_FASTCALL, marks_doc},
     {"keep_freed_memory", keep_freed_memory, METH_NOARGS, memory_doc},
     {"cdxj_line", cdxj_line, METH_O, cdxj_doc},
     {"csv_lines", csv_lines, METH_O, csv_doc},
@@ -91,6 +96,7 @@ static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "weft_native", "Compiled parts of weft.", -1, methods, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit_weft_native(void) {
+    prepare_urls();
     if (prepare_quick() < 0 || prepare_heads() < 0) return NULL;
     PyObject *module = PyModule_Create(&definition);
     if (module && has_digests() && PyModule_AddFunctions(module, digest_methods) < 0) Py_CLEAR(module);

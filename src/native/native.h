@@ -32,6 +32,9 @@ PyObject *pack_links(PyObject *module, PyObject *args);
 PyObject *known_links(PyObject *module, PyObject *args);
 PyObject *count_external(PyObject *module, PyObject *args);
 
+void prepare_urls(void);
+PyObject *url_marks(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
 PyObject *keep_freed_memory(PyObject *module, PyObject *none);
 PyObject *cdxj_line(PyObject *module, PyObject *row);
 

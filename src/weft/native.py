@@ -60,3 +60,6 @@ keep_freed_memory: Callable[[], None] | None = getattr(_native, "keep_freed_memo
 
 cdxj_line: Callable[[tuple[object, ...]], bytes | None] | None = getattr(_native, "cdxj_line", None)
 """A plain line of the index of the archive (``weft.store.cdxj``)."""
+
+url_marks: Callable[[str, int], int] | None = getattr(_native, "url_marks", None)
+"""What a URL shows at a glance (``weft.judge.traps.marks``)."""

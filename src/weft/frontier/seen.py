@@ -186,7 +186,7 @@ class Seen:
         self._newest[fingerprint_of(key, self._seed + 1)] = page
 
     def flush(self, new: Iterable[tuple[int, str, object]], upto: int) -> None:
-        """Takes in the new URLs of a tick, which are among the recent ones until now: id, text, and what else they have.
+        """Takes in the new URLs of a tick, known by the recent ones until now: id, text, and what else they have.
 
         Writes a run when enough is new, and goes on merging, inside the caller's transaction. ``upto`` is the largest
         id of a URL given so far.
