@@ -16,13 +16,10 @@ PyDoc_STRVAR(digest_doc,
 PyDoc_STRVAR(digests_doc,
     "digests(head, body) -> tuple[str, str]\n\nThe SHA-1 of the body, and of both together, as WARC spells them.");
 
-PyDoc_STRVAR(offer_doc,
-    "offer_kinds(count, kind, kinds, by_kind) -> bytearray\n\n"
-    "What is said of the kind of each link, which is that of all unless it has one of its own.");
-
 PyDoc_STRVAR(recall_doc,
-    "recall(known, targets, offered, unknown, bound) -> tuple[list[int], list[int]]\n\n"
-    "What is known of each target, and the places of those that are unknown, or offered and above the bound.");
+    "recall(known, targets, kinds, kind, by_kind, rels, unknown, bound) -> tuple[bytearray, list[int], list[int]]\n\n"
+    "What is said of the kind of each link, which is that of all unless it has one of its own, or 0 where its rel has\n"
+    "nofollow; what is known of each target; and the places of those that are unknown, or offered and above the bound.");
 
 PyDoc_STRVAR(pack_doc,
     "pack_links(infos, mask, kind, kinds, offered, tails, ends) -> str\n\n"
@@ -74,7 +71,6 @@ static PyMethodDef methods[] = {
     {"is_sound_answer", is_sound_answer, METH_VARARGS, sound_doc},
     {"exchange", (PyCFunction)(void (*)(void))exchange, METH_FASTCALL, exchange_doc},
     {"resolve", resolve_plainly, METH_VARARGS, resolve_doc},
-    {"offer_kinds", offer_kinds, METH_VARARGS, offer_doc},
     {"recall", recall, METH_VARARGS, recall_doc},
     {"pack_links", pack_links, METH_VARARGS, pack_doc},
     {"known_links", known_links, METH_VARARGS, known_doc},

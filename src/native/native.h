@@ -26,7 +26,6 @@ PyObject *resolve_plainly(PyObject *module, PyObject *args);
 
 PyObject *csv_lines(PyObject *module, PyObject *rows);
 
-PyObject *offer_kinds(PyObject *module, PyObject *args);
 PyObject *recall(PyObject *module, PyObject *args);
 PyObject *pack_links(PyObject *module, PyObject *args);
 PyObject *known_links(PyObject *module, PyObject *args);

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from weft.errors import Reason
-from weft.frontier.links import Home, KnownLinks, PackedLink, offered_by, packed, packed_links, recalled
+from weft.frontier.links import Home, KnownLinks, PackedLink, packed, packed_links, recalled
 from weft.frontier.pages import OPEN_REASONS, Found, Hand, PageRow, Way, flags_of
 from weft.frontier.polite import Schedule, Waiting
 from weft.frontier.seen import (
@@ -162,9 +162,9 @@ class Discovery:
             links = msgspec.structs.replace(links, targets=list(map(self._normalizer.named, links.targets)))
             self.prefetch(links.targets)
         targets, home = links.targets, self._home_of(hand.url)
-        first_new, bound = self._next_url, reach(hand.depth + 1)
-        offered = self._offered(links, nofollow, duplicate)
-        infos, places = recalled(self.seen.recent.young, targets, offered, bound)
+        first_new, bound, heed = self._next_url, reach(hand.depth + 1), self._heeds_nofollow
+        by_kind = self._by_redirects if (nofollow and heed) or duplicate else self._by_kind
+        offered, infos, places = recalled(self.seen.recent.young, links, by_kind, heed, bound)
         if _REDIRECT in links.kinds.values():  # its target is no farther than the page: it may be nearer by it
             places = sorted({*places, *(at for at, kind in links.kinds.items() if kind == _REDIRECT)})
         new: list[str] = []
@@ -183,17 +183,6 @@ class Discovery:
             home = self._homes[prefix] = Home(prefix)
         return home
 
-    def _offered(self, links: Links, nofollow: bool, duplicate: bool) -> bytearray:
-        """For each link 1 where it may bring its target in: by its kind, by nofollow, and by what its page is."""
-        heed = self._heeds_nofollow
-        by_kind = self._by_redirects if (nofollow and heed) or duplicate else self._by_kind
-        offered = offered_by(by_kind, links)
-        if heed:
-            for at, rel in links.rels.items():
-                if "nofollow" in rel and "nofollow" in rel.split():
-                    offered[at] = 0
-        return offered
-
     def _take_in(
         self, links: Links, places: list[int], infos: list[int], offered: bytearray, bound: int, onward: Way, hops: int,
         home: Home,
@@ -202,21 +191,20 @@ class Discovery:
 
         What is known of each is put into ``infos``.
         """
-        find, kind_of, rel_of, prefix = self.seen.recent.find, links.kinds.get, links.rels.get, home.prefix
-        redirected = onward._replace(depth=onward.depth - 1, hops=hops + 1)
+        find, meet, kind_of, rel_of = self.seen.recent.find, self._meet, links.kinds.get, links.rels.get
+        targets, prefix = links.targets, home.prefix
         new: list[str] = []
         for at in places:
-            target, info, kind = links.targets[at], infos[at], kind_of(at, _A)
-            way = onward if kind != _REDIRECT else redirected
-            found = find(target) if info == UNKNOWN else info
-            if found is None:
-                info = self._meet(target, kind, rel_of(at, ""), way, home)
+            target, kind, way = targets[at], kind_of(at, _A), onward
+            if kind == _REDIRECT:
+                way = onward._replace(depth=onward.depth - 1, hops=hops + 1)
+            info = find(target) if infos[at] == UNKNOWN else infos[at]
+            if info is None:
+                info = meet(target, kind, rel_of(at, ""), way, home)
                 if info & ADMITTED and target.startswith(prefix):
                     new.append(target)
-            else:
-                info = found
-                if offered[at] and not info & FINAL and (info > bound or way is redirected):
-                    self._reconsider(links.bare(at), url_id_of(info), way)
+            elif offered[at] and not info & FINAL and (info > bound or kind == _REDIRECT):
+                self._reconsider(links.bare(at), url_id_of(info), way)
             infos[at] = info
         return new
 
@@ -244,7 +232,8 @@ class Discovery:
             info = pack(self._new_url(text, 0), DEPTH_MAX, FINAL)
             self.seen.recent.put(text, info)
             return info
-        key, seen = self._normalizer.key(text), self.seen
+        normalizer, seen = self._normalizer, self.seen
+        key = normalizer.key(text) if normalizer.trigger in text else text
         known = seen.id_of_key(key, text) if seen.has_keys or key is not text else None
         page = self._page_of(known) if known is not None else 0
         if page:
