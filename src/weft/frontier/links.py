@@ -91,14 +91,10 @@ class Home:
 class KnownLinks(Sequence[str]):
     """The targets on the page's own site that were admitted before, made when somebody asks for them."""
 
-    __slots__ = ("_first_new", "_infos", "_made", "_offered", "_prefix", "_targets")
+    __slots__ = ("_made", "_made_of")
 
     def __init__(self, targets: list[str], infos: list[int], offered: bytearray, prefix: str, first_new: int) -> None:
-        self._targets = targets
-        self._infos = infos
-        self._offered = offered
-        self._prefix = prefix
-        self._first_new = first_new
+        self._made_of = (targets, infos, offered, prefix, first_new)
         self._made: list[str] | None = None
 
     def _all(self) -> list[str]:
@@ -107,9 +103,7 @@ class KnownLinks(Sequence[str]):
         return self._made
 
     def _make(self) -> list[str]:
-        targets, infos, offered, prefix, first_new = (
-            self._targets, self._infos, self._offered, self._prefix, self._first_new,
-        )  # fmt: skip
+        targets, infos, offered, prefix, first_new = self._made_of
         if known_links is not None:
             return known_links(targets, infos, offered, ADMITTED, ID, first_new, prefix)
         return [

@@ -67,6 +67,7 @@ class TrapBook:
         self._most_segments = traps.path_segments or MOST_SEGMENTS
         self._long = traps.chain // 16
         self._parent_url = self._parent_origin = self._parent_path = self._parent_query = self._parent_folder = ""
+        self._parent_has_query = self._parent_is_folder = False
         self._parent_shape: str | None = None
         self._parent_date: Date | None = None
         self._last: tuple[str, str, int] = ("", "", 0)
@@ -185,9 +186,10 @@ class TrapBook:
             self._parent_url = parent.url
             self._parent_origin, self._parent_path, self._parent_query = split_url(parent.url)
             self._parent_folder = self._parent_path[: self._parent_path.rfind("/") + 1]
+            self._parent_has_query, self._parent_is_folder = self._parent_query != "", self._parent_path.endswith("/")
             self._parent_shape = None
             self._parent_date = date_within(self._parent_path, self._parent_query)
-        if bool(query) is not bool(self._parent_query):
+        if (query != "") is not self._parent_has_query:
             return 0
         if query or path[: path.rfind("/") + 1] != self._parent_folder:  # else they are files of one folder
             if path.count("/") != self._parent_path.count("/"):
@@ -196,11 +198,11 @@ class TrapBook:
                 self._parent_shape = shape_of(self._parent_path, self._parent_query)
             if shape_of(path, query) != self._parent_shape:
                 return 0
-        elif path.endswith("/") is not self._parent_path.endswith("/"):
+        elif path.endswith("/") is not self._parent_is_folder:
             return 0
         if origin != self._parent_origin and not _are_neighbours(origin, self._parent_origin):
             return 0
-        return min(parent.chain, parent.depth) + 1
+        return (parent.chain if parent.chain < parent.depth else parent.depth) + 1
 
     def _chain(self, site_id: int, path: str, query: str, parent: Parent, run: int) -> Problem | None:
         limit = self._traps.chain
