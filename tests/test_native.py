@@ -28,6 +28,7 @@ from weft.fetch.http.outcome import Outcomes
 from weft.fetch.http.transfer import Transfer
 from weft.frontier import links as frontier_links
 from weft.frontier.seen import ADMITTED, FINAL, HOPPED, UNKNOWN, pack, reach
+from weft.judge.traps.marks import marks_in_python
 from weft.observe import csv_lines
 from weft.parse import content
 from weft.parse.html import parse_page
@@ -207,8 +208,8 @@ def test_links_that_are_packed_are_links_like_others() -> None:
 @pytest.mark.parametrize("prefix", ["http://h.test/", "https://h.test/", "http://u:p@h.test/"])
 def test_links_elsewhere_are_counted_alike(prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     targets = [
-        "http://h.test/a", "https://h.test/", "http://h.test:81/", "http://x.h.test/", "mailto:a@h.test", "http://é.test/",
-        "http://u@h.test/", "httpx:", "",
+        "http://h.test/a", "https://h.test/", "http://h.test:81/", "http://x.h.test/a@b", "mailto:a@h.test",
+        "http://é.test/", "http://u@h.test/", "http://x.test", "httpx:", "",
     ]  # fmt: skip
     for some in (targets, targets[:6], targets[:3]):
         with monkeypatch.context() as patched:
@@ -217,14 +218,21 @@ def test_links_elsewhere_are_counted_alike(prefix: str, monkeypatch: pytest.Monk
             assert frontier_links.Home(prefix).external_links(some) == found
 
 
-@given(st.integers(0, 9), st.dictionaries(st.integers(0, 8), st.sampled_from(list(LinkKind))))
-def test_kinds_are_offered_alike(count: int, kinds: dict[int, LinkKind]) -> None:
-    links = Links(["http://h.test/"] * count, kinds={at: kind.value for at, kind in kinds.items() if at < count})
-    for by_kind in (bytes(17), bytes(range(17)), b"\1" * 99):
-        found = frontier_links.offered_by(by_kind, links)
-        with pytest.MonkeyPatch.context() as monkeypatch:
-            monkeypatch.setattr(frontier_links, "offer_kinds", None)
-            assert frontier_links.offered_by(by_kind, links) == found
+pieces = st.sampled_from(
+    ["/", "//", "a", "b", "A", "..", ".", ";", "(", "+", ",", "|", "=", "%2b", "%2C", "%7c", "%25", "%", "?", "é", "%2",
+     "x" * 60]
+)  # fmt: skip
+
+
+@given(
+    st.lists(pieces, max_size=40), st.sampled_from(["http://h.test", "https://h", "http://", ""]), st.integers(0, 40)
+)
+@example(["/a"] * 2, "http://h.test", 25)
+@example([f"/{number}" for number in range(33)], "http://h.test", 99)
+def test_urls_have_the_same_marks(path: list[str], origin: str, most: int) -> None:
+    assert native.url_marks is not None
+    url = origin + "".join(path)
+    assert native.url_marks(url, most) == marks_in_python(url, most)
 
 
 texts = st.sampled_from(["http://h.test/a", "http://h.test/b?c=d", "http://h.test", "mailto:é@h.test", "", "é", "\0"])
@@ -233,21 +241,29 @@ facts = st.builds(
 )
 
 
-@given(st.dictionaries(texts, facts), st.lists(st.tuples(texts, st.integers(0, 1))), st.integers(0, 9))
-def test_links_are_known_alike(known: dict[str, int], found: list[tuple[str, int]], depth: int) -> None:
-    """What is known of them, which of them to look at, and which were known before."""
-    targets, offered = [text for text, _ in found], bytearray(flag for _, flag in found)
-    infos, places = frontier_links.recalled(known, targets, offered, reach(depth))
-    assert infos == [known.get(text, UNKNOWN) for text in targets]
-    for prefix in ("http://h.test/", "é", ""):
-        links = frontier_links.KnownLinks(targets, infos, offered, prefix, 50)
-        with pytest.MonkeyPatch.context() as monkeypatch:
-            monkeypatch.setattr(frontier_links, "recall", None)
-            monkeypatch.setattr(frontier_links, "known_links", None)
-            assert frontier_links.recalled(known, targets, offered, reach(depth)) == (infos, places)
-            again = frontier_links.KnownLinks(targets, infos, offered, prefix, 50)
-            in_python = list(again)
-        assert list(links) == in_python
+found_links = st.builds(
+    Link, texts, st.sampled_from([1, 1, 3, 10, 12]), st.just(""),
+    st.sampled_from(["", "", "nofollow", "next", "nofollows", "ugc\xa0nofollow", "\ud800 nofollow"]),
+)  # fmt: skip
+
+
+@given(st.dictionaries(texts, facts), st.lists(found_links), st.integers(0, 9), st.booleans())
+def test_links_are_known_alike(known: dict[str, int], found: list[Link], depth: int, heeds_nofollow: bool) -> None:
+    """Which of them may bring their targets in, what is known of them, and which were known before."""
+    links = Links.of(found)
+    for by_kind in (bytes(17), bytes([*range(17)]), b"\1" * 99):
+        recalled = frontier_links.recalled(known, links, by_kind, heeds_nofollow, reach(depth))
+        offered, infos, _ = recalled
+        assert infos == [known.get(text, UNKNOWN) for text in links.targets]
+        for prefix in ("http://h.test/", "é", ""):
+            asked = frontier_links.KnownLinks(links.targets, infos, offered, prefix, 50)
+            with pytest.MonkeyPatch.context() as monkeypatch:
+                monkeypatch.setattr(frontier_links, "recall", None)
+                monkeypatch.setattr(frontier_links, "known_links", None)
+                assert frontier_links.recalled(known, links, by_kind, heeds_nofollow, reach(depth)) == recalled
+                again = frontier_links.KnownLinks(links.targets, infos, offered, prefix, 50)
+                in_python = list(again)
+            assert list(asked) == in_python
 
 
 @given(lines)
@@ -492,17 +508,22 @@ def test_weft_does_without_them() -> None:
         lambda: native.pack_links and native.pack_links(["x"], 1, 1, {}, b"\1", b"", bytes(4)),
         lambda: native.pack_links and native.pack_links([1], 1, 1, {"x": 1}, b"\1", b"", bytes(4)),
         lambda: native.pack_links and native.pack_links([1], 1, 1, {}, [1], b"", bytes(4)),
-        lambda: native.offer_kinds and native.offer_kinds(1, 1, {}, b"\1"),
-        lambda: native.offer_kinds and native.offer_kinds(1, 1, {0: "x"}, b"\1\1"),  # type: ignore[dict-item]
-        lambda: native.recall and native.recall({}, ["x"], b"", 1, 1),
-        lambda: native.recall and native.recall({}, [{}], b"\1", 1, 1),
-        lambda: native.recall and native.recall({"x": "y"}, ["x"], b"\1", 1, 1),
-        lambda: native.recall and native.recall({}, ("x",), b"\1", 1, 1),
+        lambda: native.recall and native.recall({}, ["x"], {}, 1, b"\1", {}, 1, 1),
+        lambda: native.recall and native.recall({}, ["x"], {0: "x"}, 1, b"\1\1", {}, 1, 1),
+        lambda: native.recall and native.recall({}, ["x"], {}, 1, b"\1\1", {0: 1}, 1, 1),
+        lambda: native.recall and native.recall({}, ["x"], {}, 1, b"\1\1", {"x": "y"}, 1, 1),
+        lambda: native.recall and native.recall({}, [{}], {}, 1, b"\1\1", {}, 1, 1),
+        lambda: native.recall and native.recall({"x": "y"}, ["x"], {}, 1, b"\1\1", {}, 1, 1),
+        lambda: native.recall and native.recall({}, ("x",), {}, 1, b"\1\1", {}, 1, 1),
         lambda: native.known_links and native.known_links(["x"], [], b"\1", 1, 1, 1, ""),
         lambda: native.known_links and native.known_links(["x"], [1], b"", 1, 1, 1, ""),
         lambda: native.known_links and native.known_links(["x"], ["y"], b"\1", 1, 1, 1, ""),
         lambda: native.known_links and native.known_links([1], [1], b"\1", 1, 0, 1, ""),
         lambda: native.count_external and native.count_external([1], "", ""),  # type: ignore[list-item]
+        lambda: native.url_marks and native.url_marks("http://h.test/"),  # type: ignore[call-arg]
+        lambda: native.url_marks and native.url_marks("http://h.test/", "x"),  # type: ignore[arg-type]
+        lambda: native.url_marks and native.url_marks(b"http://h.test/", 1),  # type: ignore[arg-type]
+        lambda: native.url_marks and native.url_marks("http://h.test/\ud800", 1),
         lambda: native.cdxj_line and native.cdxj_line(("http://h.test/",)),
         lambda: native.exchange and native.exchange("url"),
         lambda: native.exchange and native.exchange(*[""] * 9, b"", b"", b"", b""),

@@ -21,27 +21,42 @@ static int fill_kinds(unsigned char *column, Py_ssize_t count, unsigned char kin
    ways to a C number this is by far the quickest one. */
 static long long info_of(PyObject *info) { return (long long)PyLong_AsUnsignedLongLongMask(info); }
 
-PyObject *offer_kinds(PyObject *Py_UNUSED(module), PyObject *args) {
-    PyObject *kinds;
-    Py_ssize_t count, size;
-    unsigned char plain_kind;
-    const char *by_kind;
-    if (!PyArg_ParseTuple(args, "nbO!y#", &count, &plain_kind, &PyDict_Type, &kinds, &by_kind, &size)) return NULL;
-    PyObject *offered = PyByteArray_FromStringAndSize(NULL, count);
-    if (!offered) return NULL;
-    unsigned char *column = (unsigned char *)PyByteArray_AS_STRING(offered);
-    if (fill_kinds(column, count, plain_kind, kinds) < 0) goto failed;
+/* What is said of the kind of each link; -1 with an exception. */
+static int offer_kinds(unsigned char *column, Py_ssize_t count, const char *by_kind, Py_ssize_t kinds) {
     for (Py_ssize_t at = 0; at < count; at++) {
-        if (column[at] >= size) {
+        if (column[at] >= kinds) {
             PyErr_SetString(PyExc_IndexError, "a kind that is not known");
-            goto failed;
+            return -1;
         }
         column[at] = (unsigned char)by_kind[column[at]];
     }
-    return offered;
-failed:
-    Py_DECREF(offered);
-    return NULL;
+    return 0;
+}
+
+/* Whether one of the words of a text is this one: 1 or 0, or -1 with an exception. */
+static int has_word(PyObject *text, PyObject *word) {
+    int found = PyUnicode_Contains(text, word);
+    if (found <= 0) return found;
+    PyObject *words = PyUnicode_Split(text, NULL, -1);
+    found = words ? PySequence_Contains(words, word) : -1;
+    Py_XDECREF(words);
+    return found;
+}
+
+/* Takes back what is offered by links whose rel has nofollow; -1 with an exception. */
+static int heed_nofollow(unsigned char *column, Py_ssize_t count, PyObject *rels) {
+    PyObject *key, *rel;
+    if (!PyDict_GET_SIZE(rels)) return 0;
+    PyObject *word = PyUnicode_FromString("nofollow");
+    if (!word) return -1;
+    for (Py_ssize_t at = 0; PyDict_Next(rels, &at, &key, &rel);) {
+        Py_ssize_t place = PyLong_AsSsize_t(key);
+        int found = place == -1 && PyErr_Occurred() ? -1 : has_word(rel, word);
+        if (found < 0) break;
+        if (found && place >= 0 && place < count) column[place] = 0;
+    }
+    Py_DECREF(word);
+    return PyErr_Occurred() ? -1 : 0;
 }
 
 static int differ(Py_ssize_t one, Py_ssize_t other) {
@@ -58,19 +73,26 @@ static int append_number(PyObject *list, Py_ssize_t number) {
 }
 
 PyObject *recall(PyObject *Py_UNUSED(module), PyObject *args) {
-    PyObject *known, *targets, *unknown, *infos, *places, *found = NULL;
+    PyObject *known, *targets, *kinds, *rels, *unknown, *found = NULL;
     long long bound;
-    Py_buffer offered;
-    if (!PyArg_ParseTuple(args, "O!O!y*OL", &PyDict_Type, &known, &PyList_Type, &targets, &offered, &unknown, &bound)) return NULL;
+    unsigned char plain_kind;
+    const char *by_kind;
+    Py_ssize_t by_kind_size;
+    if (!PyArg_ParseTuple(args, "O!O!O!by#O!OL", &PyDict_Type, &known, &PyList_Type, &targets, &PyDict_Type, &kinds, &plain_kind,
+                          &by_kind, &by_kind_size, &PyDict_Type, &rels, &unknown, &bound))
+        return NULL;
     Py_ssize_t count = PyList_GET_SIZE(targets);
-    infos = PyList_New(count);
-    places = PyList_New(0);
-    if (!infos || !places || differ(offered.len, count)) goto end;
+    PyObject *infos = PyList_New(count), *places = PyList_New(0), *offered = PyByteArray_FromStringAndSize(NULL, count);
+    if (!infos || !places || !offered) goto end;
+    unsigned char *column = (unsigned char *)PyByteArray_AS_STRING(offered);
+    if (fill_kinds(column, count, plain_kind, kinds) < 0 || offer_kinds(column, count, by_kind, by_kind_size) < 0 ||
+        heed_nofollow(column, count, rels) < 0)
+        goto end;
     for (Py_ssize_t at = 0; at < count; at++) {
         PyObject *info = PyDict_GetItemWithError(known, PyList_GET_ITEM(targets, at));
         if (!info && PyErr_Occurred()) goto end;
         int matters = !info;
-        if (info && ((const char *)offered.buf)[at]) {
+        if (info && column[at]) {
             long long number = info_of(info);
             if (number == -1 && PyErr_Occurred()) goto end;
             matters = number > bound;
@@ -78,9 +100,9 @@ PyObject *recall(PyObject *Py_UNUSED(module), PyObject *args) {
         PyList_SET_ITEM(infos, at, Py_NewRef(info ? info : unknown));
         if (matters && append_number(places, at) < 0) goto end;
     }
-    found = PyTuple_Pack(2, infos, places);
+    found = PyTuple_Pack(3, offered, infos, places);
 end:
-    PyBuffer_Release(&offered);
+    Py_XDECREF(offered);
     Py_XDECREF(infos);
     Py_XDECREF(places);
     return found;
@@ -175,7 +197,10 @@ PyObject *count_external(PyObject *Py_UNUSED(module), PyObject *args) {
         if (!text) return NULL;
         if (begins(text, size, own, own_size) || begins(text, size, other, other_size) || !begins(text, size, "http", 4))
             continue;
-        if (memchr(text, '@', (size_t)size)) Py_RETURN_NONE;
+        const char *host = memchr(text, ':', (size_t)size), *end = text + size;
+        if (!host || end - host < 3) Py_RETURN_NONE;
+        const char *slash = memchr(host + 3, '/', (size_t)(end - host - 3)); /* behind "://" */
+        if (memchr(host, '@', (size_t)((slash ? slash : end) - host))) Py_RETURN_NONE;
         found++;
     }
     return PyLong_FromSsize_t(found);

@@ -21,13 +21,10 @@ PyDoc_STRVAR(digest_doc,
 PyDoc_STRVAR(digests_doc,
     "digests(head, body) -> tuple[str, str]\n\nThe SHA-1 of the body, and of both together, as WARC spells them.");
 
-PyDoc_STRVAR(offer_doc,
-    "offer_kinds(count, kind, kinds, by_kind) -> bytearray\n\n"
-    "What is said of the kind of each link, which is that of all unless it has one of its own.");
-
 PyDoc_STRVAR(recall_doc,
-    "recall(known, targets, offered, unknown, bound) -> tuple[list[int], list[int]]\n\n"
-    "What is known of each target, and the places of those that are unknown, or offered and above the bound.");
+    "recall(known, targets, kinds, kind, by_kind, rels, unknown, bound) -> tuple[bytearray, list[int], list[int]]\n\n"
+    "What is said of the kind of each link, which is that of all unless it has one of its own, or 0 where its rel has\n"
+    "nofollow; what is known of each target; and the places of those that are unknown, or offered and above the bound.");
 
 PyDoc_STRVAR(pack_doc,
     "pack_links(infos, mask, kind, kinds, offered, tails, ends) -> str\n\n"
@@ -65,6 +62,10 @@ PyDoc_STRVAR(external_doc,
     "count_external(targets, own, other) -> int | None\n\n"
     "How many URLs of the web begin with neither; None where one has credentials and wants a closer look.");
 
+PyDoc_STRVAR(marks_doc,
+    "url_marks(url, most_segments) -> int\n\n"
+    "What a URL shows at a glance: 1 if it is sampled, 2 if it has a query, 4 if its path is odd, 8 if it may be winding.");
+
 PyDoc_STRVAR(memory_doc,
     "keep_freed_memory()\n\nHas the C library keep what is freed for the next that is asked for, up to a bound.");
 
@@ -83,11 +84,11 @@ static PyMethodDef methods[] = {
     {"is_sound_answer", is_sound_answer, METH_VARARGS, sound_doc},
     {"exchange", (PyCFunction)(void (*)(void))exchange, METH_FASTCALL, exchange_doc},
     {"resolve", resolve_plainly, METH_VARARGS, resolve_doc},
-    {"offer_kinds", offer_kinds, METH_VARARGS, offer_doc},
     {"recall", recall, METH_VARARGS, recall_doc},
     {"pack_links", pack_links, METH_VARARGS, pack_doc},
     {"known_links", known_links, METH_VARARGS, known_doc},
     {"count_external", count_external, METH_VARARGS, external_doc},
+    {"url_marks", (PyCFunction)(void (*)(void))url_marks, METH_FASTCALL, marks_doc},
     {"keep_freed_memory", keep_freed_memory, METH_NOARGS, memory_doc},
     {"cdxj_line", cdxj_line, METH_O, cdxj_doc},
     {"csv_lines", csv_lines, METH_O, csv_doc},
@@ -104,6 +105,7 @@ static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "weft_native", "Compiled parts of weft.", -1, methods, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit_weft_native(void) {
+    prepare_urls();
     if (prepare_quick() < 0 || prepare_heads() < 0) return NULL;
     PyObject *module = PyModule_Create(&definition);
     if (module && has_digests() && PyModule_AddFunctions(module, digest_methods) < 0) Py_CLEAR(module);

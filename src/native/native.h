@@ -40,11 +40,13 @@ PyObject *resolve_plainly(PyObject *module, PyObject *args);
 
 PyObject *csv_lines(PyObject *module, PyObject *rows);
 
-PyObject *offer_kinds(PyObject *module, PyObject *args);
 PyObject *recall(PyObject *module, PyObject *args);
 PyObject *pack_links(PyObject *module, PyObject *args);
 PyObject *known_links(PyObject *module, PyObject *args);
 PyObject *count_external(PyObject *module, PyObject *args);
+
+void prepare_urls(void);
+PyObject *url_marks(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 PyObject *keep_freed_memory(PyObject *module, PyObject *none);
 PyObject *cdxj_line(PyObject *module, PyObject *row);

@@ -51,8 +51,7 @@ is_sound_answer: Callable[[bytes, int], bool] | None = getattr(_native, "is_soun
 exchange: Callable[..., tuple[bytes, bytes, str] | None] | None = getattr(_native, "exchange", None)
 """The records of an answer and its request (``weft.store.warc``)."""
 
-offer_kinds: Callable[[int, int, dict[int, int], bytes], bytearray] | None = getattr(_native, "offer_kinds", None)
-recall: Callable[..., tuple[list[int], list[int]]] | None = getattr(_native, "recall", None)
+recall: Callable[..., tuple[bytearray, list[int], list[int]]] | None = getattr(_native, "recall", None)
 pack_links: Callable[..., str] | None = getattr(_native, "pack_links", None)
 known_links: Callable[..., list[str]] | None = getattr(_native, "known_links", None)
 count_external: Callable[[list[str], str, str], int | None] | None = getattr(_native, "count_external", None)
@@ -70,3 +69,6 @@ keep_freed_memory: Callable[[], None] | None = getattr(_native, "keep_freed_memo
 
 cdxj_line: Callable[[tuple[object, ...]], bytes | None] | None = getattr(_native, "cdxj_line", None)
 """A plain line of the index of the archive (``weft.store.cdxj``)."""
+
+url_marks: Callable[[str, int], int] | None = getattr(_native, "url_marks", None)
+"""What a URL shows at a glance (``weft.judge.traps.marks``)."""

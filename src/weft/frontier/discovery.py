@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from weft.errors import Reason
-from weft.frontier.links import Home, KnownLinks, PackedLink, offered_by, packed, packed_links, recalled
+from weft.frontier.links import Home, KnownLinks, PackedLink, packed, packed_links, recalled
 from weft.frontier.pages import OPEN_REASONS, Found, Hand, PageRow, Way, flags_of
 from weft.frontier.polite import Schedule, Waiting
 from weft.frontier.seen import (
@@ -83,7 +83,7 @@ class Discovery:
         """The id of a text that is another spelling of a page; page 0: of none."""
         url_id = self._new_url(url, page)
         info = self._info(url_id, self.row(page)) if page else pack(url_id, DEPTH_MAX, 0)
-        self.seen.add(url, url_id, info)
+        self.seen.recent.put(url, info)
         return url_id
 
     def text(self, url_id: int) -> str:
@@ -162,9 +162,9 @@ class Discovery:
             links = msgspec.structs.replace(links, targets=list(map(self._normalizer.named, links.targets)))
             self.prefetch(links.targets)
         targets, home = links.targets, self._home_of(hand.url)
-        first_new, bound = self._next_url, reach(hand.depth + 1)
-        offered = self._offered(links, nofollow, duplicate)
-        infos, places = recalled(self.seen.recent.young, targets, offered, bound)
+        first_new, bound, heed = self._next_url, reach(hand.depth + 1), self._heeds_nofollow
+        by_kind = self._by_redirects if (nofollow and heed) or duplicate else self._by_kind
+        offered, infos, places = recalled(self.seen.recent.young, links, by_kind, heed, bound)
         if _REDIRECT in links.kinds.values():  # its target is no farther than the page: it may be nearer by it
             places = sorted({*places, *(at for at, kind in links.kinds.items() if kind == _REDIRECT)})
         new: list[str] = []
@@ -183,17 +183,6 @@ class Discovery:
             home = self._homes[prefix] = Home(prefix)
         return home
 
-    def _offered(self, links: Links, nofollow: bool, duplicate: bool) -> bytearray:
-        """For each link 1 where it may bring its target in: by its kind, by nofollow, and by what its page is."""
-        heed = self._heeds_nofollow
-        by_kind = self._by_redirects if (nofollow and heed) or duplicate else self._by_kind
-        offered = offered_by(by_kind, links)
-        if heed:
-            for at, rel in links.rels.items():
-                if "nofollow" in rel and "nofollow" in rel.split():
-                    offered[at] = 0
-        return offered
-
     def _take_in(
         self, links: Links, places: list[int], infos: list[int], offered: bytearray, bound: int, onward: Way, hops: int,
         home: Home,
@@ -202,21 +191,20 @@ class Discovery:
 
         What is known of each is put into ``infos``.
         """
-        find, kind_of, rel_of, prefix = self.seen.recent.find, links.kinds.get, links.rels.get, home.prefix
-        redirected = onward._replace(depth=onward.depth - 1, hops=hops + 1)
+        find, meet, kind_of, rel_of = self.seen.recent.find, self._meet, links.kinds.get, links.rels.get
+        targets, prefix = links.targets, home.prefix
         new: list[str] = []
         for at in places:
-            target, info, kind = links.targets[at], infos[at], kind_of(at, _A)
-            way = onward if kind != _REDIRECT else redirected
-            found = find(target) if info == UNKNOWN else info
-            if found is None:
-                info = self._meet(target, kind, rel_of(at, ""), way, home)
+            target, kind, way = targets[at], kind_of(at, _A), onward
+            if kind == _REDIRECT:
+                way = onward._replace(depth=onward.depth - 1, hops=hops + 1)
+            info = find(target) if infos[at] == UNKNOWN else infos[at]
+            if info is None:
+                info = meet(target, kind, rel_of(at, ""), way, home)
                 if info & ADMITTED and target.startswith(prefix):
                     new.append(target)
-            else:
-                info = found
-                if offered[at] and not info & FINAL and (info > bound or way is redirected):
-                    self._reconsider(links.bare(at), url_id_of(info), way)
+            elif offered[at] and not info & FINAL and (info > bound or kind == _REDIRECT):
+                self._reconsider(links.bare(at), url_id_of(info), way)
             infos[at] = info
         return new
 
@@ -242,9 +230,10 @@ class Discovery:
                 return info
         if not text.startswith(("http://", "https://")):
             info = pack(self._new_url(text, 0), DEPTH_MAX, FINAL)
-            self.seen.add(text, url_id_of(info), info)
+            self.seen.recent.put(text, info)
             return info
-        key, seen = self._normalizer.key(text), self.seen
+        normalizer, seen = self._normalizer, self.seen
+        key = normalizer.key(text) if normalizer.trigger in text else text
         known = seen.id_of_key(key, text) if seen.has_keys or key is not text else None
         page = self._page_of(known) if known is not None else 0
         if page:
@@ -253,7 +242,7 @@ class Discovery:
         self._next_url = url_id + 1
         self._new_urls[url_id] = (url_id, text, None)
         info = self._new_page(url_id, key, text, kind, rel, way, home)
-        seen.add(text, url_id, info)
+        seen.recent.young[text] = info
         if key is not text and key != text:
             seen.add_key(key, url_id)
         return info
@@ -262,7 +251,7 @@ class Discovery:
         """A text that is new, of a page that is known."""
         url_id = self._new_url(link.target, page)
         info = self._info(url_id, self.row(page))
-        self.seen.add(link.target, url_id, info)
+        self.seen.recent.put(link.target, info)
         if not info & FINAL:
             self._reconsider(link, url_id, way)
             info = self._info(url_id, self.row(page))
@@ -428,7 +417,7 @@ class Discovery:
             " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             map(msgspec.structs.astuple, self.new_pages.values()),
         )
-        self.seen.flush(self._next_url - 1)
+        self.seen.flush(self._new_urls.values(), self._next_url - 1)
 
     def shed(self) -> None:
         """Gives back the memory of what can be read again."""

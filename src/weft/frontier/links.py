@@ -9,7 +9,7 @@ from typing import overload
 import msgspec
 
 from weft.frontier.seen import ADMITTED, ID, UNKNOWN
-from weft.native import count_external, known_links, offer_kinds, pack_links, recall
+from weft.native import count_external, known_links, pack_links, recall
 from weft.records import LinkKind, Links
 from weft.url import site_of
 
@@ -21,24 +21,27 @@ PackedLink = tuple[int | str, ...]
 fragment."""
 
 
-def offered_by(by_kind: bytes, links: Links) -> bytearray:
-    """For each link what is said of its kind."""
-    if offer_kinds is not None:
-        return offer_kinds(len(links.targets), _A, links.kinds, by_kind)
-    offered = bytearray(by_kind[_A : _A + 1]) * len(links.targets)
+def recalled(
+    known: dict[str, int], links: Links, by_kind: bytes, heeds_nofollow: bool, bound: int
+) -> tuple[bytearray, list[int], list[int]]:  # fmt: skip
+    """Which links may bring their targets in, what is known of each target, and where to look closer.
+
+    1 where a link may, by what is said of its kind, and by its own nofollow where that is heeded. A closer look is for
+    the unknown, and for those above the bound that may be brought in.
+    """
+    targets, rels = links.targets, links.rels if heeds_nofollow else {}
+    if recall is not None:
+        return recall(known, targets, links.kinds, _A, by_kind, rels, UNKNOWN, bound)
+    offered = bytearray(by_kind[_A : _A + 1]) * len(targets)
     for at, kind in links.kinds.items():
         offered[at] = by_kind[kind]
-    return offered
-
-
-def recalled(known: dict[str, int], targets: list[str], offered: bytearray, bound: int) -> tuple[list[int], list[int]]:
-    """What is known of each target, and where to look closer: at the unknown, and at the offered above the bound."""
-    if recall is not None:
-        return recall(known, targets, offered, UNKNOWN, bound)
+    for at, rel in rels.items():
+        if "nofollow" in rel and "nofollow" in rel.split():
+            offered[at] = 0
     infos = list(map(known.get, targets, repeat(UNKNOWN)))
     if max(infos, default=0) <= bound:
-        return infos, []
-    return infos, [at for at, info in enumerate(infos) if info == UNKNOWN or (info > bound and offered[at])]
+        return offered, infos, []
+    return offered, infos, [at for at, info in enumerate(infos) if info == UNKNOWN or (info > bound and offered[at])]
 
 
 def packed_links(links: Links, infos: list[int], offered: bytearray) -> str:
@@ -88,14 +91,10 @@ class Home:
 class KnownLinks(Sequence[str]):
     """The targets on the page's own site that were admitted before, made when somebody asks for them."""
 
-    __slots__ = ("_first_new", "_infos", "_made", "_offered", "_prefix", "_targets")
+    __slots__ = ("_made", "_made_of")
 
     def __init__(self, targets: list[str], infos: list[int], offered: bytearray, prefix: str, first_new: int) -> None:
-        self._targets = targets
-        self._infos = infos
-        self._offered = offered
-        self._prefix = prefix
-        self._first_new = first_new
+        self._made_of = (targets, infos, offered, prefix, first_new)
         self._made: list[str] | None = None
 
     def _all(self) -> list[str]:
@@ -104,9 +103,7 @@ class KnownLinks(Sequence[str]):
         return self._made
 
     def _make(self) -> list[str]:
-        targets, infos, offered, prefix, first_new = (
-            self._targets, self._infos, self._offered, self._prefix, self._first_new,
-        )  # fmt: skip
+        targets, infos, offered, prefix, first_new = self._made_of
         if known_links is not None:
             return known_links(targets, infos, offered, ADMITTED, ID, first_new, prefix)
         return [

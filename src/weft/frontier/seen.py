@@ -104,16 +104,17 @@ class Seen:
         self._newest: dict[int, int] = {}
         self._fingerprints: dict[str, int] = {}  # of the texts that the last prefetch did not find
         self._new_keys = 0
+        self._hashes_of_keys: set[int] = set()  # of the keys that are among the newest: what is not here is not there
         self._flushed = 0
         began = not connection.in_transaction
         if began:
             connection.execute("BEGIN IMMEDIATE")
         self._runs = Runs(connection)
+        self.has_keys = self._runs_have_keys = self._runs.keys > 0
         self._read_newest()
         if began:
             connection.execute("COMMIT")
         self.recent.dropped = bool(self._newest) or self._runs.upto > 0
-        self.has_keys = bool(self._new_keys or self._runs.keys)
 
     def _read_newest(self) -> None:
         """Makes the entries again that no run holds."""
@@ -130,8 +131,8 @@ class Seen:
             last = urls[-1][0]
             seed = self._seed
             self._newest.update((fingerprint_of(text, seed), number) for number, text in urls)
-            self._newest.update((fingerprint_of(key, seed + 1), number) for number, key in keys)
-            self._new_keys += len(keys)
+            for number, key in keys:
+                self.add_key(key, number)
             if len(self._newest) >= self._run_entries:
                 self._write_run(last)
 
@@ -163,16 +164,9 @@ class Seen:
             describe(self._connection.execute(_DESCRIBED, (batch,)).fetchall())
         self._fingerprints = fingerprints
 
-    def add(self, text: str, url_id: int, info: int) -> None:
-        fingerprint = self._fingerprints.get(text)
-        if fingerprint is None:
-            fingerprint = fingerprint_of(text, self._seed)
-        self._newest[fingerprint] = url_id
-        self.recent.young[text] = info
-
     def id_of_key(self, key: str, text: str) -> int | None:
         """The id of a URL whose page has this key, where it was not made from the same text; None if there is none."""
-        if self.has_keys:
+        if self._runs_have_keys or hash(key) in self._hashes_of_keys:
             found = self._find(fingerprint_of(key, self._seed + 1))
             if found is not None:
                 return found
@@ -188,18 +182,24 @@ class Seen:
     def add_key(self, key: str, page: int) -> None:
         self.has_keys = True
         self._new_keys += 1
+        self._hashes_of_keys.add(hash(key))
         self._newest[fingerprint_of(key, self._seed + 1)] = page
 
-    def flush(self, upto: int) -> None:
-        """Writes a run when enough is new, and goes on merging, inside the caller's transaction.
+    def flush(self, new: Iterable[tuple[int, str, object]], upto: int) -> None:
+        """Takes in the new URLs of a tick, known by the recent ones until now: id, text, and what else they have.
 
-        ``upto`` is the largest id of a URL given so far.
+        Writes a run when enough is new, and goes on merging, inside the caller's transaction. ``upto`` is the largest
+        id of a URL given so far.
         """
-        new = upto - self._flushed if self._flushed else 0
+        seed, known = self._seed, self._fingerprints.get
+        newest = self._newest
+        for url_id, text, _ in new:
+            newest[known(text) or fingerprint_of(text, seed)] = url_id
+        added = upto - self._flushed if self._flushed else 0
         self._flushed = upto
         if len(self._newest) >= self._run_entries:
             self._write_run(upto)
-        self._runs.tidy(max(_MERGED_AT_LEAST, _MERGED_PER_NEW * new))
+        self._runs.tidy(max(_MERGED_AT_LEAST, _MERGED_PER_NEW * added))
 
     def close(self, upto: int) -> None:
         """Leaves nothing to RAM alone: a crawl that rests is read by others."""
@@ -208,7 +208,8 @@ class Seen:
 
     def _write_run(self, upto: int) -> None:
         self._runs.add(self._newest, self._new_keys, upto)
-        self._newest, self._new_keys = {}, 0
+        self._runs_have_keys = self._runs_have_keys or self._new_keys > 0
+        self._newest, self._new_keys, self._hashes_of_keys = {}, 0, set()
 
     def age(self) -> None:
         """Between ticks: lets go of what was not used lately."""

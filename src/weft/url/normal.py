@@ -43,7 +43,7 @@ class Normalizer:
     ``Resolver`` make them; those of other schemes than http and https are their own key.
     """
 
-    __slots__ = ("_named", "_rewrites", "_trigger", "ip_hosts", "rules")
+    __slots__ = ("_named", "_rewrites", "ip_hosts", "rules", "trigger")
 
     def __init__(self, rules: Collection[str], ip_hosts: Mapping[str, str] = MappingProxyType({})) -> None:
         unknown = set(rules) - set(RULES)
@@ -64,7 +64,7 @@ class Normalizer:
         rewrites = {**_REWRITES, "ip-to-host": self._named} if self._named else _REWRITES
         self._rewrites = [(rule, rewrites[rule]) for rule in self.rules if rule in rewrites]
         triggers = {_TRIGGERS.get(rule, "") for rule, _ in self._rewrites} or {_NEVER}
-        self._trigger = triggers.pop() if len(triggers) == 1 else ""
+        self.trigger = triggers.pop() if len(triggers) == 1 else ""  # a URL without it is its own key
 
     def named(self, url: str) -> str:
         """The URL with the name of its host, where it has an address that belongs to a known one."""
@@ -72,7 +72,7 @@ class Normalizer:
 
     def key(self, url: str) -> str:
         """The normal form; the very same object where no rule applies."""
-        if self._trigger not in url or not _is_http(url):
+        if self.trigger not in url or not _is_http(url):
             return url
         for _, rewrite in self._rewrites:
             url = rewrite(url)

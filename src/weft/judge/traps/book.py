@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from weft.errors import Reason
 from weft.judge.traps.calendars import WALKED, Calendars
 from weft.judge.traps.hosts import Hosts
-from weft.judge.traps.ledger import Ledger, Row, is_sampled, mark_of
+from weft.judge.traps.ledger import Ledger, Row, mark_of
+from weft.judge.traps.marks import HAS_QUERY, MOST_SEGMENTS, ODD, SAMPLED, WINDING, marks_of
 from weft.judge.traps.repeats import Repeats
 from weft.judge.traps.respelled import Respelled
 from weft.judge.traps.steps import Steps
@@ -16,6 +16,7 @@ from weft.judge.traps.urls import (
     Date,
     Problem,
     date_of,
+    date_of_url,
     date_within,
     path_problem,
     query_problem,
@@ -32,9 +33,6 @@ from weft.spec import Traps
 WITHHELD = 500
 # a page brings such links, though they are refused: what is read depth first is at these bounds nearly always
 _BROUGHT = frozenset({Reason.SPELLINGS, Reason.CHAIN_TOO_LONG, Reason.PATH_TOO_DEEP, Reason.QUERY_TOO_LONG})
-
-_ODD = re.compile(r"[;(+,|=%]")
-_ODD_ESCAPE = re.compile(r"[;(+,|=]|%2[bBcC]|%7[cC]")
 
 
 class TrapBook:
@@ -66,7 +64,10 @@ class TrapBook:
         self.fetched, self._learn_endless = self._repeats.fetched, self._watches.learn
         self._known_hosts = self._hosts.known
         self._calendar, self._host, self._variant = self._calendars.step, self._hosts.problem, variants.problem
+        self._most_segments = traps.path_segments or MOST_SEGMENTS
+        self._long = traps.chain // 16
         self._parent_url = self._parent_origin = self._parent_path = self._parent_query = self._parent_folder = ""
+        self._parent_has_query = self._parent_is_folder = False
         self._parent_shape: str | None = None
         self._parent_date: Date | None = None
         self._last: tuple[str, str, int] = ("", "", 0)
@@ -78,10 +79,9 @@ class TrapBook:
 
     def judge(self, url: str, site_id: int, parent: Parent | None) -> Verdict:
         """ADMITTED, or the first rule that refuses, in the order of ``docs/traps.md``; counts what it admits."""
-        traps = self._traps
+        traps, marks = self._traps, marks_of(url, self._most_segments)
         origin, path, query = split_url(url)
-        sampled = is_sampled(url)
-        problem = path_problem(path, traps.path_repeats, traps.path_segments)
+        problem = path_problem(path, traps.path_repeats, traps.path_segments) if marks & WINDING else None
         if problem is None and query:
             problem = query_problem(query, traps.query_repeats, traps.query_b)
         far = False
@@ -89,20 +89,20 @@ class TrapBook:
         if parent is not None and problem is None:
             run = self._run(origin, path, query, parent)
             self._last = (url, parent.url, run)
-            far = traps.chain > 0 and (run > traps.chain // 16 or parent.depth >= traps.chain // 2)
+            far = traps.chain > 0 and (run > self._long or parent.depth >= traps.chain // 2)
             if far:
                 problem = self._chain(site_id, path, query, parent, run)
-            if problem is None and run and traps.chain and (sampled or site_id in self._steps.sites):
-                problem = self._steps.problem(site_id, url, parent.url, run > traps.chain // 16)
+            if problem is None and run and traps.chain and (marks & SAMPLED or site_id in self._steps.sites):
+                problem = self._steps.problem(site_id, url, parent.url, run > self._long)
             if problem is None and self._parent_date is not None:
                 problem = self._calendar(site_id, path, query, self._parent_date)
         if problem is None and site_id in self._suspects:
             problem = self._standing(url, path, query, site_id)
         if problem is None and traps.hosts_per_domain and origin not in self._known_hosts:
             problem = self._host(url, origin)
-        if problem is None and (query or _is_odd(path)):
+        if problem is None and marks & (HAS_QUERY | ODD):
             problem = self._variant(url, path, query, site_id)
-        if problem is None and traps.spellings and (sampled or site_id in self._respelled.sites):
+        if problem is None and traps.spellings and (marks & SAMPLED or site_id in self._respelled.sites):
             problem = self._respelled.problem(path, query, site_id)
         if problem is not None:
             if parent is not None and problem[0] in _BROUGHT:
@@ -111,7 +111,7 @@ class TrapBook:
         if far and parent is not None:
             for key in self._chain_keys(site_id, path, query, parent, run):
                 self._chains.add(key)
-                if run > traps.chain // 16:
+                if run > self._long:
                     self._far_links = self._far_links + 1 if parent.url == self._far_from else 1
                     self._far_from, self._far_series = parent.url, key
         return ADMITTED
@@ -164,8 +164,7 @@ class TrapBook:
         """
         if url == self._far_from:
             self._learn_chain(site_id, is_barren=len(new) <= self._far_links)
-        _, path, query = split_url(url)
-        date = date_of(path, query) if self._traps.calendar_pages else None
+        date = date_of_url(url) if self._traps.calendar_pages else None
         if date is not None and date.month:
             self._calendars.learn(date, site_id, new, known)
         # an archive that is read from years to months to days is a tree, but no endless one
@@ -187,9 +186,10 @@ class TrapBook:
             self._parent_url = parent.url
             self._parent_origin, self._parent_path, self._parent_query = split_url(parent.url)
             self._parent_folder = self._parent_path[: self._parent_path.rfind("/") + 1]
+            self._parent_has_query, self._parent_is_folder = self._parent_query != "", self._parent_path.endswith("/")
             self._parent_shape = None
             self._parent_date = date_within(self._parent_path, self._parent_query)
-        if bool(query) is not bool(self._parent_query):
+        if (query != "") is not self._parent_has_query:
             return 0
         if query or path[: path.rfind("/") + 1] != self._parent_folder:  # else they are files of one folder
             if path.count("/") != self._parent_path.count("/"):
@@ -198,11 +198,11 @@ class TrapBook:
                 self._parent_shape = shape_of(self._parent_path, self._parent_query)
             if shape_of(path, query) != self._parent_shape:
                 return 0
-        elif path.endswith("/") is not self._parent_path.endswith("/"):
+        elif path.endswith("/") is not self._parent_is_folder:
             return 0
         if origin != self._parent_origin and not _are_neighbours(origin, self._parent_origin):
             return 0
-        return min(parent.chain, parent.depth) + 1
+        return (parent.chain if parent.chain < parent.depth else parent.depth) + 1
 
     def _chain(self, site_id: int, path: str, query: str, parent: Parent, run: int) -> Problem | None:
         limit = self._traps.chain
@@ -234,10 +234,9 @@ class TrapBook:
 
         Lists side by side, and what hangs on their pages, have the bound of each list.
         """
-        long = self._traps.chain // 16
-        if run > long:
+        if run > self._long:
             yield f"{site_id} {mark_of(series_of(path, query, self._parent_path, self._parent_query))}"
-        elif parent.depth >= self._traps.chain // 2 and parent.chain <= long:
+        elif parent.depth >= self._traps.chain // 2 and parent.chain <= self._long:
             yield f"{site_id} depth"
 
     # ---- durable ---------------------------------------------------------------------------------------------
@@ -256,12 +255,6 @@ class TrapBook:
         self._watches.take_up()
         self._repeats.take_up()
         self._calendars.take_up()
-
-
-def _is_odd(path: str) -> bool:
-    """Whether a path has marks that variants of a page differ by."""
-    odd = _ODD.search(path)
-    return (odd is not None and (odd[0] != "%" or _ODD_ESCAPE.search(path) is not None)) or "//" in path or ".." in path
 
 
 def _are_neighbours(origin: str, other: str) -> bool:

@@ -73,6 +73,7 @@ class SiteWatch:
 
     def __init__(self, pages: int, span: int) -> None:
         self._names: set[str] = set()
+        self.turn = 0  # of those who watch many sites: when it was used last
         self.is_of_tokens = False  # what was endless last differs by tokens: few pages are behind many URLs
         self._begin(pages, span)
 
@@ -81,7 +82,7 @@ class SiteWatch:
         self._sample_to = start + span // 2
         self._end = start + span
         self._parts: dict[str, _Part] = {}
-        self._sample: dict[str, _Watched] = {}
+        self.sample: dict[str, _Watched] = {}  # the URLs that are watched, if any
         self._awaited: dict[str, _Watched] = {}  # those of the sample that were not met again yet
         self._folders: dict[str, int] = {}  # how many of the sample lie in each
         self._healthy = False
@@ -91,10 +92,6 @@ class SiteWatch:
         """The parts told apart by name: those of the pages that were read first."""
         return frozenset(self._names)
 
-    @property
-    def is_sampling(self) -> bool:
-        return bool(self._sample)
-
     def page(
         self, url: str, depth: int, pages: int, new: Sequence[str], known: Sequence[str], may_sample: bool
     ) -> list[str]:  # fmt: skip
@@ -102,6 +99,8 @@ class SiteWatch:
 
         ``pages`` counts the pages of the site, this one included. Without ``may_sample`` this span concludes nothing.
         """
+        if self._healthy and len(self._names) >= PARTS and pages < self._end:
+            return []  # nothing of this span is asked for any more
         group = group_of(url)
         if len(self._names) < PARTS:
             self._names.add(group)
@@ -120,13 +119,13 @@ class SiteWatch:
             if self._sample_from <= pages < self._sample_to:
                 if may_sample:
                     self._draw(url, depth, new)
-            elif self._sample and pages % 64 == 0 and self._is_healthy():
-                self._healthy, self._sample, self._awaited, self._folders = True, {}, {}, {}
+            elif self.sample and pages % 64 == 0 and self._is_healthy():
+                self._healthy, self.sample, self._awaited, self._folders = True, {}, {}, {}
         if pages < self._end:
             return []
         endless = [] if self._healthy else self._endless()
         if endless:
-            self.is_of_tokens = URLS_PER_PAGE * len({*map(without_tokens, self._sample)}) <= len(self._sample)
+            self.is_of_tokens = URLS_PER_PAGE * len({*map(without_tokens, self.sample)}) <= len(self.sample)
         self._begin(pages, pages)
         return endless
 
@@ -141,15 +140,15 @@ class SiteWatch:
         return part
 
     def _draw(self, url: str, depth: int, new: Sequence[str]) -> None:
-        for target in new[: SAMPLE - len(self._sample)]:
+        for target in new[: SAMPLE - len(self.sample)]:
             part = self._part(group_of(target))
             part.watched += 1
             folder = _folder_of(target)
             self._folders[folder] = self._folders.get(folder, 0) + 1
-            self._sample[target] = self._awaited[target] = _Watched(depth + 1, url, part)
+            self.sample[target] = self._awaited[target] = _Watched(depth + 1, url, part)
 
     def _meet(self, url: str, depth: int, known: Sequence[str]) -> None:
-        own = self._sample.get(url)
+        own = self.sample.get(url)
         parent = own.finder if own is not None else None
         for target in self._awaited.keys() & known:
             met = self._awaited[target]
@@ -179,9 +178,9 @@ class SiteWatch:
             part.mixed = (
                 part.watched >= 2 * ENOUGH
                 and part.is_fruitful
-                and _are_mixtures(url for url, watched in self._sample.items() if watched.part is part)
+                and _are_mixtures(url for url, watched in self.sample.items() if watched.part is part)
             )
-        if whole.is_fruitful and _are_mixtures(self._sample):
+        if whole.is_fruitful and _are_mixtures(self.sample):
             whole.mixed = True
             for part in self._parts.values():
                 part.mixed = True

@@ -313,6 +313,14 @@ def date_of(path: str, query: str) -> Date | None:
     return _date_at_end(tail, named=_CALENDAR_WORD.search(text) is not None)
 
 
+def date_of_url(url: str) -> Date | None:
+    """``date_of`` its path and query."""
+    if "?" not in url and not _YEAR_DIGITS.search(url[-_WITH_YEAR:]):
+        return None  # as for most, and at once
+    _, path, query = split_url(url)
+    return date_of(path, query)
+
+
 def date_within(path: str, query: str) -> Date | None:
     """The date that a URL consists of or holds, with at most two names behind it: ``/2024/05/17/add``."""
     date = date_of(path, query)

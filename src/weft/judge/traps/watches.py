@@ -29,7 +29,7 @@ class Watches:
         self.pages = Ledger("n", 50_000)
         self.behind_tokens = Ledger("t", 20_000)  # by site: how many pages, one more; by page: its URLs
         self.found: dict[int, tuple[frozenset[str], frozenset[str]]] = {}  # by site: endless; told apart by name
-        self._watches: dict[int, tuple[int, SiteWatch]] = {}  # with the turn of its last use, the oldest first
+        self._watches: dict[int, SiteWatch] = {}  # the one used last is the last one
         self._turn = 0
         self._sampling: set[int] = set()
 
@@ -68,12 +68,13 @@ class Watches:
         watch = self._watch(site_id, pages)
         if watch is None:
             return
-        may_sample = site_id in self._sampling or len(self._sampling) < SAMPLED_SITES
+        sampling = self._sampling
+        may_sample = site_id in sampling or len(sampling) < SAMPLED_SITES
         endless = watch.page(url, depth, pages, new, known, may_sample)
-        if watch.is_sampling:
-            self._sampling.add(site_id)
+        if watch.sample:
+            sampling.add(site_id)
         else:
-            self._sampling.discard(site_id)
+            sampling.discard(site_id)
         if endless:
             before, _ = self.found.get(site_id, (frozenset(), frozenset()))
             parts = before.union(endless)
@@ -86,18 +87,19 @@ class Watches:
     def _watch(self, site_id: int, pages: int) -> SiteWatch | None:
         """The watch of a site, which is now the one used last; None while too many others are at work."""
         self._turn += 1
-        entry = self._watches.pop(site_id, None)
-        if entry is None:
+        watch = self._watches.pop(site_id, None)
+        if watch is None:
             if len(self._watches) >= WATCHED_SITES:
                 oldest = next(iter(self._watches))
-                if self._watches[oldest][0] > self._turn - STALE:
+                if self._watches[oldest].turn > self._turn - STALE:
                     return None
                 del self._watches[oldest]
                 self._sampling.discard(oldest)
             # what was counted before a resume does not shorten the watch
-            entry = (0, SiteWatch(pages - 1, self._span))
-        self._watches[site_id] = (self._turn, entry[1])
-        return entry[1]
+            watch = SiteWatch(pages - 1, self._span)
+        watch.turn = self._turn
+        self._watches[site_id] = watch
+        return watch
 
     def take_up(self) -> None:
         """After the ledgers were loaded: what is known of before may refuse what waits."""
