@@ -23,7 +23,7 @@ from weft.ports import Clock, Refuse
 from weft.records import Lease, Verdict
 
 
-class Settled(msgspec.Struct, frozen=True):
+class Settled(msgspec.Struct, frozen=True, gc=False):
     """How a lease ended. ``retry_s``: it waits again; ``again_at``: the same page asked at another URL of its key.
 
     ``redirect_to`` is where a redirect leads, in a crawl that keeps cookies; ``sets_cookie``: it had one.
@@ -70,7 +70,10 @@ class Settling:
 
     def in_hand(self, entry: Waiting, site: Site) -> Hand:
         """Takes a page from the queue into the hand."""
-        hand = self.hands[entry.page] = Hand(entry, site.id, site.ip)
+        hand = self.hands[entry.page] = Hand(
+            entry.page, entry.url, entry.url_id, entry.depth, entry.hops, entry.chain, entry.attempts + 1,
+            site.id, site.ip,
+        )  # fmt: skip
         self.unstored += 1
         return hand
 
