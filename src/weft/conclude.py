@@ -157,9 +157,9 @@ def _redirect(done: Concluded, lease: Lease, answer: Fetched) -> None:
 
 
 def back_off(done: Concluded, limits: Limits, slow_answers: int) -> None:
-    """When an answer that may pass is asked for again, and how long its site, slow so many times already, rests."""
-    if done.visit.status not in PASSING_STATUSES:
-        return
+    """When an answer that may pass (``PASSING_STATUSES``) is asked for again, and how long its site, slow so many times
+    already, rests.
+    """
     if done.slow:
         done.rest_s = done.asked_s if done.asked_s is not None else min(SLOW_FIRST_S * 2**slow_answers, SLOW_MAX_S)
     if done.lease.attempt <= limits.retries:
