@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 
 from weft.errors import HOW_TO_BEGIN, FolderError, StoreError
@@ -18,6 +19,7 @@ BUSY_MS = 10_000
 PATH_MAX_B = 500  # SQLite's bound is 512, and -journal comes behind the name
 PAGE_B = 8_192  # SQLite writes page by page: with the usual 4 KB, twice as many calls for hardly fewer bytes
 CHECKPOINT_B = 16 << 20  # what is written again and again reaches the file once in so many bytes
+ROWS_AT_ONCE = 32  # of one INSERT
 
 # Python's module asks all types but four how they want to be stored. Without an answer it searches, fails and words an
 # error that nobody reads, for every NULL and every flag: two thirds of the cost of a visit's row.
@@ -55,6 +57,25 @@ class Database:
 
     def close(self) -> None:
         self.connection.close()
+
+
+def insert(connection: sqlite3.Connection, into: str, rows: Iterable[Sequence[object]]) -> None:
+    """Inserts rows in their order, many with each statement, which has to begin and end only once for them.
+
+    Narrow rows take two fifths less time so. Wide ones take more: their values are copied once more on the way.
+    """
+    rows = list(rows)
+    if not rows:
+        return
+    row = f"({', '.join('?' * len(rows[0]))})"
+    together = len(rows) // ROWS_AT_ONCE * ROWS_AT_ONCE
+    values = list(chain.from_iterable(rows[:together]))
+    size = ROWS_AT_ONCE * len(rows[0])
+    connection.executemany(
+        f"INSERT INTO {into} VALUES {', '.join([row] * ROWS_AT_ONCE)}",
+        [values[at : at + size] for at in range(0, len(values), size)],
+    )
+    connection.executemany(f"INSERT INTO {into} VALUES {row}", rows[together:])
 
 
 def explain(error: sqlite3.Error, path: Path) -> str:
