@@ -48,7 +48,8 @@ class Heads:
         return entry
 
     def _size(self) -> int:
-        return max(4, min(HEAD_SIZE, HEADS_IN_ALL // max(1, len(self._schedule.sites))))
+        sites = len(self._schedule.sites)
+        return HEAD_SIZE if sites * HEAD_SIZE <= HEADS_IN_ALL else max(4, HEADS_IN_ALL // sites)
 
     def _refill(self, site: Site) -> None:
         """Reads the next stretch of the site's queue: a range of the index, never a scan."""

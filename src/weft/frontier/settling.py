@@ -83,6 +83,7 @@ class Settling:
         """Writes how leases ended. The hands stay until ``mark_running``, so that depths can still fall."""
         now_ms = self._clock.epoch_ms()
         self._answered.clear()  # a tick takes all that was answered
+        completed: list[tuple[int, int, int]] = []
         ended: list[tuple[str, int, str | None, int | None, int]] = []
         redirects: list[Settled] = []
         for done in batch:
@@ -101,9 +102,16 @@ class Settling:
                 continue
             self._counts["completed" if done.state == "C" else "errors"] += 1
             cause = done.cause
+            if cause is None and done.visit is not None and done.state == "C":
+                completed.append((hand.attempts, done.visit, lease.page))
+                continue
             if cause is not None:
                 self._fall_back(hand, cause)
             ended.append((done.state, hand.attempts, cause.value if cause else None, done.visit, lease.page))
+        self._db.executemany(
+            "UPDATE page SET state = 'C', attempts = ?, retry_ms = NULL, cause = NULL, visit = ? WHERE id = ?",
+            completed,
+        )
         self._db.executemany(
             "UPDATE page SET state = ?, attempts = ?, retry_ms = NULL, cause = ?, visit = coalesce(?, visit)"
             " WHERE id = ?",
