@@ -197,12 +197,13 @@ class Leases:
             return None
         is_suspect = self._is_suspect(site.id)
         while (entry := self._next_waiting(site)) is not None:
-            match self._ask_gates(entry, site) if is_suspect else self._ask_robots(entry.url, site.id):
-                case Pass(delay_s=delay_s):
-                    site.delay_s = self._sites.delay_s(site.name, delay_s)
-                    hand = self._in_hand(entry, site)
-                    site.owes_page = False
-                    return Lease(entry.page, entry.url, site.id, PAGE, entry.depth, hand.attempts, entry.hops)
+            answer = self._ask_gates(entry, site) if is_suspect else self._ask_robots(entry.url, site.id)
+            if type(answer) is Pass:  # nearly always
+                site.delay_s = self._sites.delay_s(site.name, answer.delay_s)
+                site.owes_page = False
+                hand = self._in_hand(entry, site)
+                return Lease(entry.page, entry.url, site.id, PAGE, entry.depth, hand.attempts, entry.hops)
+            match answer:
                 case Ask(lease=lease):
                     site.push(entry)
                     site.robots_pending = True
