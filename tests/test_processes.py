@@ -115,7 +115,7 @@ def test_a_place_that_was_never_told_of_comes_back_with_its_lease(site: Site, tm
     )
     first, after = (Lease(page=page, url=site.at(path), site=1) for page, path in ((1, "/first"), (2, "/next")))
 
-    async def death() -> tuple[list[tuple[Lease, bool]], list[Concluded | None]]:
+    async def death() -> tuple[list[tuple[Lease, bool]], list[Concluded]]:
         folder = Folder(tmp_path)
         make_marks(folder.parsing)
         async with Team(spec, 1, folder, "run", [], Clock(), None) as team:
@@ -126,11 +126,11 @@ def test_a_place_that_was_never_told_of_comes_back_with_its_lease(site: Site, tm
             os.kill(team.pids()[-1], signal.SIGKILL)
             back: list[tuple[Lease, bool]] = []
             await _until(lambda: bool(back.extend(team.brought_back()) or back))
-            return back, [team.next(), team.next()]
+            return back, [*team.next(), *team.next()]
 
-    back, (done, nothing) = asyncio.run(death())
+    back, (done,) = asyncio.run(death())
     assert back == [(after, False)]
-    assert done is not None and (done.lease, done.heir) == (first, None) and nothing is None
+    assert (done.lease, done.heir) == (first, None)
 
 
 async def _until(reached: Callable[[], bool]) -> None:
@@ -422,7 +422,7 @@ def test_a_worker_that_is_frozen_is_replaced(site: Site, tmp_path: Path, monkeyp
     )
     slow, quick = (Lease(page=page, url=site.at(path), site=page) for page, path in ((1, "/slow"), (2, "/quick")))
 
-    async def frozen() -> tuple[list[tuple[Lease, bool]], Concluded | None]:
+    async def frozen() -> tuple[list[tuple[Lease, bool]], list[Concluded]]:
         folder = Folder(tmp_path)
         make_marks(folder.parsing)
         async with Team(spec, 1, folder, "run", [], Clock(), None) as team:
@@ -435,9 +435,9 @@ def test_a_worker_that_is_frozen_is_replaced(site: Site, tmp_path: Path, monkeyp
             await _until(lambda: team.has_finished)
             return back, team.next()
 
-    back, done = asyncio.run(frozen())
+    back, (done,) = asyncio.run(frozen())
     assert back == [(slow, True)]
-    assert done is not None and (done.lease, done.visit.status) == (quick, 200)
+    assert (done.lease, done.visit.status) == (quick, 200)
 
 
 def test_a_worker_that_waits_is_left_alone(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -449,7 +449,7 @@ def test_a_worker_that_waits_is_left_alone(site: Site, tmp_path: Path, monkeypat
     plain = CrawlSpec()
     spec = msgspec.structs.replace(plain, keep=msgspec.structs.replace(plain.keep, archive=False))
 
-    async def patient() -> tuple[list[int], list[int], Concluded | None]:
+    async def patient() -> tuple[list[int], list[int], list[Concluded]]:
         folder = Folder(tmp_path)
         make_marks(folder.parsing)
         async with Team(spec, 1, folder, "run", [], Clock(), None) as team:
@@ -459,8 +459,8 @@ def test_a_worker_that_waits_is_left_alone(site: Site, tmp_path: Path, monkeypat
             await _until(lambda: team.has_finished)
             return before, team.pids(), team.next()
 
-    before, after, done = asyncio.run(patient())
-    assert before == after and done is not None and done.visit.status == 200
+    before, after, (done,) = asyncio.run(patient())
+    assert before == after and done.visit.status == 200
 
 
 def test_a_worker_whose_folder_is_gone_says_so(tmp_path: Path) -> None:

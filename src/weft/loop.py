@@ -135,12 +135,10 @@ class Crawl:
         for lease, asked in crew.brought_back():
             self.parts.frontier.brought_back(lease, asked=asked)
             self._batch_feeds = True  # its site may have nothing else until the tick lets it wait again
-        while crew.has_rest or (concluded < ANSWERS_A_TURN and self.parts.clock.seconds() < until_s):
-            done = crew.next()
-            if done is None:
-                break
-            self._absorb(done)
-            concluded += 1
+        while concluded < ANSWERS_A_TURN and self.parts.clock.seconds() < until_s and (some := crew.next()):
+            for done in some:
+                self._absorb(done)
+            concluded += len(some)
         taken = 0
         one_by_one = self.parts.spec.politeness.workers == 1  # the next is chosen when the links of the last are known
         if self._stop is None and not (one_by_one and self._batch):
@@ -299,8 +297,9 @@ class Crawl:
                     async with asyncio.timeout(min(left_s, TICK_S)):
                         await self._wake.wait()
         returned = await crew.cancel_all()
-        while (done := crew.next()) is not None:
-            self._absorb(done)
+        while some := crew.next():
+            for done in some:
+                self._absorb(done)
         for lease, asked in returned:
             if asked:
                 self.parts.frontier.freed(lease)

@@ -130,12 +130,8 @@ class Crew(Protocol):
     def fail(self, lease: Lease, failure: Failure) -> None:
         """Ends a lease that could not even be started; it comes back like the others."""
 
-    def next(self) -> Concluded | None:
-        """A lease that ended; None where none has."""
-
-    @property
-    def has_rest(self) -> bool:
-        """Whether what ``next`` gave last belongs together with what it gives next: no tick may come in between."""
+    def next(self) -> list[Concluded]:
+        """Leases that ended; none where none has. They belong together: no tick may come in between."""
 
     def brought_back(self) -> list[tuple[Lease, bool]]:
         """Leases that no answer will end, because those who had them are gone; and whether they were asked."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from weft.conclude import Concluded
@@ -12,12 +11,11 @@ from weft.records import Failure, Lease
 
 
 class Alone:
-    """Asks by its fetcher, and finishes a few answers when the loop wants the next one."""
+    """Asks by its fetcher, and finishes a few answers when the loop wants the next."""
 
     def __init__(self, fetcher: Fetcher, finisher: Finisher) -> None:
         self._fetcher = fetcher
         self._finisher = finisher
-        self._finished: deque[Concluded] = deque()
 
     def on_finished(self, wake: Callable[[], None]) -> None:
         self._fetcher.on_finished = wake
@@ -28,7 +26,7 @@ class Alone:
 
     @property
     def has_finished(self) -> bool:
-        return bool(self._finished or self._fetcher.finished)
+        return bool(self._fetcher.finished)
 
     def free(self, workers: int) -> int:
         if self._fetcher.throttled:
@@ -41,14 +39,8 @@ class Alone:
     def fail(self, lease: Lease, failure: Failure) -> None:
         self._fetcher.finished.append((lease, failure))
 
-    def next(self) -> Concluded | None:
-        if not self._finished and self._fetcher.finished:
-            self._finished.extend(self._finisher.finish(self._fetcher.finished))
-        return self._finished.popleft() if self._finished else None
-
-    @property
-    def has_rest(self) -> bool:
-        return bool(self._finished)
+    def next(self) -> list[Concluded]:
+        return self._finisher.finish(self._fetcher.finished) if self._fetcher.finished else []
 
     def room_ahead(self, untaken: int) -> Iterable[tuple[int, int, int]]:
         return ()

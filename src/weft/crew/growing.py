@@ -52,10 +52,6 @@ class Growing:
     def has_finished(self) -> bool:
         return self._alone.has_finished or (self._team is not None and self._team.has_finished)
 
-    @property
-    def has_rest(self) -> bool:
-        return self._alone.has_rest or (self._team is not None and self._team.has_rest)
-
     def free(self, workers: int) -> int:
         if self._team is None or not self._team.is_open:
             return self._alone.free(workers)
@@ -79,9 +75,8 @@ class Growing:
     def fail(self, lease: Lease, failure: Failure) -> None:
         self._alone.fail(lease, failure)
 
-    def next(self) -> Concluded | None:
-        done = self._team.next() if self._team is not None else None
-        return done if done is not None else self._alone.next()
+    def next(self) -> list[Concluded]:
+        return (self._team.next() if self._team is not None else []) or self._alone.next()
 
     def brought_back(self) -> list[tuple[Lease, bool]]:
         return self._team.brought_back() if self._team is not None else []

@@ -81,7 +81,6 @@ class Team:
         self._trouble: WeftError | None = None
         self._wake: Callable[[], None] = _nothing
         self._sending = False
-        self._rest = False
         self._opened = False  # all were ready once
         self._changed = asyncio.Event()
         self._ending = False
@@ -126,10 +125,6 @@ class Team:
     @property
     def has_finished(self) -> bool:
         return bool(self._finished or self._back or self._trouble)
-
-    @property
-    def has_rest(self) -> bool:
-        return self._rest
 
     def free(self, workers: int) -> int:
         if not any(member.ready for member in self._members):
@@ -177,17 +172,17 @@ class Team:
     def fail(self, lease: Lease, failure: Failure) -> None:
         self._finished.append((conclude_failure(lease, failure, self._spec.limits), {}))
 
-    def next(self) -> Concluded | None:
+    def next(self) -> list[Concluded]:
         if self._trouble is not None:
             raise self._trouble
-        if not self._finished:
-            self._rest = False
-            return None
-        done, positions = self._finished.popleft()
-        if positions is not None:
-            self._news.update(positions)
-        self._rest = positions is None and bool(self._finished)
-        return done
+        report: list[Concluded] = []
+        while self._finished:
+            done, positions = self._finished.popleft()
+            report.append(done)
+            if positions is not None:
+                self._news.update(positions)
+                break
+        return report
 
     def brought_back(self) -> list[tuple[Lease, bool]]:
         back, self._back = self._back, []
