@@ -25,6 +25,7 @@ Py_ssize_t plain_url(const char *base, Py_ssize_t base_size, const char *referen
 PyObject *resolve_plainly(PyObject *module, PyObject *args);
 
 PyObject *csv_lines(PyObject *module, PyObject *rows);
+PyObject *bindable(PyObject *module, PyObject *args);
 
 PyObject *offer_kinds(PyObject *module, PyObject *args);
 PyObject *recall(PyObject *module, PyObject *args);

@@ -61,7 +61,7 @@ def conclude_failure(lease: Lease, failure: Failure, limits: Limits) -> Conclude
         id=0,
         page=lease.page if lease.purpose is PAGE else None,  # robots.txt and sitemaps are no pages
         url=0,
-        purpose=lease.purpose,
+        purpose=int(lease.purpose),
         attempt=lease.attempt,
         started_ms=failure.started_ms or int(time.time() * 1000),
         response_ms=failure.response_ms,
@@ -92,7 +92,7 @@ def conclude_answer(lease: Lease, answer: Fetched, parse: ParsePage) -> Conclude
     # The first fields are given by their place, the others in their order: a record that looks for each by its name
     # takes three times as long.
     visit = Visit(
-        0, lease.page if is_page else None, 0, lease.purpose, lease.attempt, answer.started_ms, answer.response_ms,
+        0, lease.page if is_page else None, 0, int(lease.purpose), lease.attempt, answer.started_ms, answer.response_ms,
         status, None, answer.note or None, answer.truncated,
         size=len(body),
         size_wire=len(answer.wire),
