@@ -352,12 +352,10 @@ def test_a_page_taken_ahead_waits_until_it_is_asked(tmp_path: Path) -> None:
     assert [asked.url, ahead.url] == urls[:2]
     assert tick() == ["R", "W", "W", "W"]
     assert frontier.untaken == 2
-    frontier.answered(asked, 0.1, 200)
     frontier.promoted(ahead)
-    frontier.freed(asked)
+    frontier.ended(asked, 0.1, 200)
     assert tick(Settled(lease=asked, state="C", stored_2xx=True)) == ["C", "R", "W", "W"]
-    frontier.answered(ahead, 0.1, 200)
-    frontier.freed(ahead)
+    frontier.ended(ahead, 0.1, 200)
     assert frontier.take(1) == []
     assert tick(Settled(lease=ahead, state="C", stored_2xx=True)) == ["C", "C", None, None]
     database.close()

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_frontier import FakeTime, loopback, make_sql
 
-from weft.db import open_writer
+from weft.db import ROWS_AT_ONCE, insert, open_writer
 from weft.derive.read import StoredCrawl
 from weft.frontier import runs as runs_module
 from weft.frontier.leases import AddressOf
@@ -51,6 +51,15 @@ def memory() -> sqlite3.Connection:
     for migrate in MIGRATIONS:
         migrate(connection)
     return connection
+
+
+@pytest.mark.parametrize("count", [0, 1, ROWS_AT_ONCE - 1, ROWS_AT_ONCE, ROWS_AT_ONCE + 1, 3 * ROWS_AT_ONCE + 7])
+def test_rows_that_are_inserted_together_are_all_there(count: int) -> None:
+    rows = [(number, f"http://a.test/{number}", number if number % 3 else None) for number in range(1, count + 1)]
+    connection = memory()
+    insert(connection, "url(id, text, page)", iter(rows))
+    assert connection.execute("SELECT id, text, page FROM url ORDER BY rowid").fetchall() == rows
+    connection.close()
 
 
 @settings(max_examples=60)

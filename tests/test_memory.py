@@ -11,8 +11,10 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from conftest import Site
 
+from weft.crew.cores import memory_b
 from weft.derive.read import StoredCrawl
 
 LIMIT_B = 110_000_000
@@ -58,3 +60,16 @@ def test_a_crawl_stays_within_its_memory(site: Site, tmp_path: Path) -> None:
     assert status_of.known == PAGES + PAGES * LINKS
     # the peak of a moment, with what is shared with other processes; without the limit it is 250 MB
     assert 0 < peak_b < LIMIT_B * 1.7, f"{peak_b / 1e6:.0f} MB"
+
+
+def test_what_is_counted_roughly_is_never_less() -> None:
+    """Only far from the bound is memory counted roughly, and then with what is shared once for each process."""
+    words = [sys.executable, "-c", "print(flush=True); input()"]
+    child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert child.stdout is not None and child.stdout.readline()
+        exact_b = memory_b([child.pid], 0)
+        assert 0 < exact_b <= memory_b([child.pid], exact_b * 100)
+        assert memory_b([child.pid], exact_b // 2) == pytest.approx(exact_b, rel=0.2)
+    finally:
+        child.communicate(b"\n")

@@ -6,8 +6,10 @@ The reader of pages has tests of its own (``test_quick.py``).
 from __future__ import annotations
 
 import base64
+import contextlib
 import gzip
 import hashlib
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
@@ -21,6 +23,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from weft import native
+from weft.db import insert
 from weft.fetch.cookies import CookieJar
 from weft.fetch.http import Outcome, answer
 from weft.fetch.http.connections import Connections
@@ -376,6 +379,37 @@ def test_plain_lines_of_the_logs_need_no_python() -> None:
     rows: list[tuple[object, ...]] = [("a", None, 5, True), ("=b", "x,y", 'q"r', "")]
     assert native.csv_lines(rows) == 'a,,5,true\n\'=b,"x,y","q""r",\n'
     assert native.csv_lines([("a", "\n")]) is None and native.csv_lines([("a", "é")]) is None
+
+
+stored = st.one_of(
+    st.none(), st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False), st.text(max_size=8),
+    st.binary(max_size=8),
+)  # fmt: skip
+
+
+@given(st.integers(1, 3).flatmap(lambda width: st.lists(st.tuples(*[stored] * width), max_size=12)), st.integers(1, 5))
+@example([(None, True, False)], 1)
+@example([], 1)
+def test_rows_are_stored_alike(rows: list[tuple[object, ...]], at_once: int) -> None:
+    def table() -> list[tuple[object, ...]]:
+        with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+            columns = ", ".join("abc"[: len(rows[0]) if rows else 1])
+            connection.execute(f"CREATE TABLE t({columns})")
+            insert(connection, f"t({columns})", rows, at_once)
+            return connection.execute("SELECT * FROM t ORDER BY rowid").fetchall()
+
+    found = repr(table())  # tells 1 from 1.0, and 0.0 from -0.0
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        in_python(monkeypatch, "bindable")
+        assert repr(table()) == found
+
+
+def test_what_are_no_rows_is_refused() -> None:
+    assert native.bindable is not None
+    assert native.bindable([(1, "a"), (True, "b"), ()], 2) == [[1, "a", 1, "b"], []]
+    for rows, together, error in (([[1]], 1, TypeError), ([(1,)], 0, ValueError), (((1,),), 1, TypeError)):
+        with pytest.raises(error):
+            native.bindable(rows, together)  # type: ignore[arg-type]
 
 
 segments = st.sampled_from(

@@ -115,7 +115,7 @@ def test_a_place_that_was_never_told_of_comes_back_with_its_lease(site: Site, tm
     )
     first, after = (Lease(page=page, url=site.at(path), site=1) for page, path in ((1, "/first"), (2, "/next")))
 
-    async def death() -> tuple[list[tuple[Lease, bool]], list[list[Concluded]]]:
+    async def death() -> tuple[list[tuple[Lease, bool]], list[Concluded]]:
         folder = Folder(tmp_path)
         make_marks(folder.parsing)
         async with Team(spec, 1, folder, "run", [], Clock(), None) as team:
@@ -126,11 +126,11 @@ def test_a_place_that_was_never_told_of_comes_back_with_its_lease(site: Site, tm
             os.kill(team.pids()[-1], signal.SIGKILL)
             back: list[tuple[Lease, bool]] = []
             await _until(lambda: bool(back.extend(team.brought_back()) or back))
-            return back, [team.next(), team.next()]
+            return back, [*team.next(), *team.next()]
 
-    back, ([done], nothing) = asyncio.run(death())
+    back, (done,) = asyncio.run(death())
     assert back == [(after, False)]
-    assert (done.lease, done.heir) == (first, None) and nothing == []
+    assert (done.lease, done.heir) == (first, None)
 
 
 async def _until(reached: Callable[[], bool]) -> None:

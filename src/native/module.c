@@ -76,6 +76,10 @@ PyDoc_STRVAR(csv_doc,
     "csv_lines(rows) -> str | None\n\n"
     "Rows of texts and numbers as CSV, safe for spreadsheets; None where one of them is not plain.");
 
+PyDoc_STRVAR(bindable_doc,
+    "bindable(rows, together) -> list[list]\n\n"
+    "The values of so many rows at once, NULLs and flags as Python's sqlite3 stores them without a search.");
+
 static PyMethodDef methods[] = {
     {"read", read_quickly, METH_VARARGS, read_doc},
     {"meta_label", meta_label, METH_VARARGS, label_doc},
@@ -92,6 +96,7 @@ static PyMethodDef methods[] = {
     {"keep_freed_memory", keep_freed_memory, METH_NOARGS, memory_doc},
     {"cdxj_line", cdxj_line, METH_O, cdxj_doc},
     {"csv_lines", csv_lines, METH_O, csv_doc},
+    {"bindable", bindable, METH_VARARGS, bindable_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -39,6 +39,7 @@ int is_plain_page(const char *url, Py_ssize_t size);
 PyObject *resolve_plainly(PyObject *module, PyObject *args);
 
 PyObject *csv_lines(PyObject *module, PyObject *rows);
+PyObject *bindable(PyObject *module, PyObject *args);
 
 PyObject *recall(PyObject *module, PyObject *args);
 PyObject *pack_links(PyObject *module, PyObject *args);

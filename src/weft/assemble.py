@@ -165,13 +165,13 @@ class Parts:
         if now_s < self._watched_s + _WATCH_EVERY_S:
             return
         self._watched_s = now_s
-        if memory_b(self.crew.pids()) < limit * _SHED_SHARE:
+        if memory_b(self.crew.pids(), limit * _SHED_SHARE) < limit * _SHED_SHARE:
             self.throttled = False
             return
         self.frontier.shed()
         gc.collect()
         give_memory_back()
-        self.throttled = memory_b(self.crew.pids()) >= limit
+        self.throttled = memory_b(self.crew.pids(), limit) >= limit
 
     def keep_small_state(self, elapsed_s: float) -> None:
         """What is small and changes often, in the transaction of the tick."""

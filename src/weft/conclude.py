@@ -61,7 +61,7 @@ def conclude_failure(lease: Lease, failure: Failure, limits: Limits) -> Conclude
         id=0,
         page=lease.page if lease.purpose is PAGE else None,  # robots.txt and sitemaps are no pages
         url=0,
-        purpose=lease.purpose,
+        purpose=int(lease.purpose),
         attempt=lease.attempt,
         started_ms=failure.started_ms or int(time.time() * 1000),
         response_ms=failure.response_ms,
@@ -106,7 +106,7 @@ def conclude_answer(lease: Lease, answer: Fetched, parse: ParsePage) -> Conclude
     # All fields are given by their places, those too that nothing is known of yet: a record that looks for each by its
     # name takes three times as long.
     visit = Visit(
-        0, lease.page if is_page else None, 0, lease.purpose, lease.attempt, answer.started_ms, answer.response_ms,
+        0, lease.page if is_page else None, 0, int(lease.purpose), lease.attempt, answer.started_ms, answer.response_ms,
         status, None, detail, answer.truncated,
         media, said.encoding, said.language, said.title, said.description, said.canonical,
         None,  # where it redirects to
@@ -151,9 +151,9 @@ def _redirect(done: Concluded, target: str) -> None:
 
 
 def back_off(done: Concluded, limits: Limits, slow_answers: int) -> None:
-    """When an answer that may pass is asked for again, and how long its site, slow so many times already, rests."""
-    if done.visit.status not in PASSING_STATUSES:
-        return
+    """When an answer that may pass (``PASSING_STATUSES``) is asked for again, and how long its site, slow so many times
+    already, rests.
+    """
     if done.slow:
         done.rest_s = done.asked_s if done.asked_s is not None else min(SLOW_FIRST_S * 2**slow_answers, SLOW_MAX_S)
     if done.lease.attempt <= limits.retries:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from weft.conclude import Concluded, back_off
+from weft.conclude import PASSING_STATUSES, Concluded, back_off
 from weft.errands import Errands
 from weft.errors import POLICIES, STALLS_MAX, BugError, Cause
 from weft.frontier.settling import Settled
@@ -184,13 +184,14 @@ class Crawl:
         return self._limits.max_pages - stored - under_way
 
     def _start(self, leases: list[Lease]) -> None:
-        """Asks for what was taken: those of one site come in a row, and share its addresses and its delay."""
+        """Has them asked. Those of one site come in a row: what they have in common is looked up once."""
         crew, frontier = self.parts.crew, self.parts.frontier
-        site, addresses, gap_s = -1, None, 0.0
+        site_id, place, gap_s = 0, "", 0.0
+        addresses: tuple[str, ...] | Failure | None = None
         for lease in leases:
-            if lease.site != site:
-                site, gap_s = lease.site, frontier.site(lease.site).gap_s
-                addresses = self.parts.resolver.cached(host_of(lease.url))
+            if lease.site != site_id or not lease.url.startswith(place):
+                site_id, place = lease.site, f"{origin_of(lease.url)}/"
+                addresses, gap_s = self.parts.resolver.cached(host_of(lease.url)), frontier.site(site_id).gap_s
             if isinstance(addresses, tuple):
                 crew.start(lease, addresses, gap_s)
                 if gap_s:  # else nothing counts from here
@@ -310,11 +311,9 @@ class Crawl:
     def _absorb(self, done: Concluded) -> None:
         """One lease that ended, whoever asked: what the crawl learns from it, and its place in the next tick."""
         parts, lease, visit = self.parts, done.lease, done.visit
-        answer_s = (visit.response_ms or 0) / 1000
-        parts.frontier.answered(lease, answer_s, visit.status)
         if done.heir is not None:
             parts.frontier.promoted(done.heir)
-        parts.frontier.freed(lease, answer_s)
+        site = parts.frontier.ended(lease, (visit.response_ms or 0) / 1000, visit.status)
         visit.id = parts.store.next_visit()
         if done.warc:
             visit.warc = parts.store.warc_id(done.warc)
@@ -322,15 +321,16 @@ class Crawl:
             self._bugs.append((parts.clock.epoch_ms(), lease.url, done.bug))
         if done.cookies and parts.jar is not None:
             parts.jar.store(lease.url, done.cookies, visit.started_ms / 1000)
-        site = parts.frontier.site(lease.site)
-        back_off(done, self._limits, site.slow_answers)
+        if visit.status in PASSING_STATUSES:
+            back_off(done, self._limits, site.slow_answers)
         self._slow_down(done, site)
+        if done.condemns is not None and lease.purpose is not Purpose.ROBOTS:
+            self._give_up(lease, site, done.condemns)
         if lease.purpose is PAGE:
             self._page(done, site)
         elif lease.purpose is Purpose.ROBOTS:
             self._errands.robots(done)
         else:
-            self._give_up(done)
             self._errands.sitemap(done)
         self._batch.append(done)
 
@@ -354,23 +354,21 @@ class Crawl:
         lease, visit = done.lease, done.visit
         self._batch_pages += 1
         self._batch_stored += done.stored_2xx
-        self._batch_feeds = self._batch_feeds or (bool(done.links.targets) and not site.has_work)
+        if not self._batch_feeds and done.links.targets and not site.has_work:
+            self._batch_feeds = True
         if visit.redirect_to is not None:
             self._own_key_redirect(done)
             if lease.depth == 0:  # a seed may lead to its real host: example.org to www.example.org
                 self.parts.judge.seed_redirects_to(done.links.targets[0], lease.url)
-        self._give_up(done)
         if visit.hash is not None:
             known = visit.hash if self.parts.store.meets_body(visit.hash) else None
             self.parts.judge.fetched(lease.url, lease.site, known)
 
-    def _give_up(self, done: Concluded) -> None:
+    def _give_up(self, lease: Lease, site: Site, cause: Cause) -> None:
         """Gives an origin up that has failed too often in a row, pages and sitemaps counted together."""
-        if done.condemns is None:
-            return
-        bearable = STALLS_MAX if POLICIES[done.condemns].stalls else self._limits.retries
-        if self.parts.frontier.site(done.lease.site).failures > bearable:
-            self.parts.rules.give_up(origin_of(done.lease.url), done.lease.site, done.condemns)
+        bearable = STALLS_MAX if POLICIES[cause].stalls else self._limits.retries
+        if site.failures > bearable:
+            self.parts.rules.give_up(origin_of(lease.url), lease.site, cause)
 
     def _own_key_redirect(self, done: Concluded) -> None:
         """`/a` to `/a/` with the slash rule on: the same page, asked again at the other URL."""

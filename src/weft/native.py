@@ -60,6 +60,9 @@ count_external: Callable[[list[str], str, str], int | None] | None = getattr(_na
 csv_lines: Callable[[list[tuple[object, ...]]], str | None] | None = getattr(_native, "csv_lines", None)
 """Rows of the logs as CSV (``weft.observe``)."""
 
+bindable: Callable[[list[tuple[object, ...]], int], list[list[object]]] | None = getattr(_native, "bindable", None)
+"""The values of rows as they are bound soonest (``weft.db``)."""
+
 digest: Callable[[Any, Any], str] | None = getattr(_native, "digest", None)
 digests: Callable[[Any, Any], tuple[str, str]] | None = getattr(_native, "digests", None)
 """SHA-1 as WARC spells it (``weft.store.warc``); only for processors that have instructions for it."""

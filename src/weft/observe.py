@@ -65,14 +65,12 @@ class CsvLogs:
         self._shows_errors = show in ("screen", "error")
 
     def ticked(self, visits: list[Concluded], crawl: Crawl) -> None:
-        common: list[tuple[object, ...]] = []
-        errors: list[tuple[object, ...]] = []
-        for done in visits:
-            row = common_row(done)
-            common.append(row)
-            if row.error is not None:
-                tried_again = done.retry_s is not None
-                errors.append((row.time, row.purpose, row.url, row.error, done.visit.detail, row.attempt, tried_again))
+        common = [_common_cells(done) for done in visits]
+        errors = [
+            (*cells[:3], done.visit.cause, done.visit.detail, done.lease.attempt, done.retry_s is not None)
+            for done, cells in zip(visits, common, strict=True)
+            if done.visit.cause is not None
+        ]
         self._common.write(common)
         self._errors.write(errors)
         if self._shows_common:
@@ -86,11 +84,11 @@ class CsvLogs:
             print(before + shown(line), file=self._screen)
 
 
-def common_row(done: Concluded) -> CommonRow:
-    """A visit as the common log has it."""
+def _common_cells(done: Concluded) -> tuple[object, ...]:
+    """The fields of a ``CommonRow``; for a line of the log they need no names."""
     visit, lease = done.visit, done.lease
-    state = "W" if done.retry_s is not None or done.again_at is not None else done.state
-    return CommonRow(
+    state = done.state if done.retry_s is None and done.again_at is None else "W"
+    return (
         iso_of_ms(visit.started_ms) or "", _PURPOSES[lease.purpose], lease.url, state, visit.status, visit.cause,
         visit.type, visit.size, visit.response_ms, lease.depth, lease.attempt, visit.out_links,
     )  # fmt: skip
@@ -104,7 +102,7 @@ class Routine:
 
     def ticked(self, visits: list[Concluded], crawl: Crawl) -> None:
         if visits:
-            self._call([common_row(done) for done in visits])
+            self._call([CommonRow._make(_common_cells(done)) for done in visits])
 
 
 class _Csv:

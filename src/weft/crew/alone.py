@@ -40,7 +40,7 @@ class Alone:
         self._fetcher.finished.append((lease, failure))
 
     def next(self) -> list[Concluded]:
-        return self._finisher.finish(self._fetcher.finished)
+        return self._finisher.finish(self._fetcher.finished) if self._fetcher.finished else []
 
     def room_ahead(self, untaken: int) -> Iterable[tuple[int, int, int]]:
         return ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import mmap
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -23,9 +24,15 @@ def usable_cores() -> int:
     return cores if quota == "max" else max(1, min(cores, round(int(quota) / int(period))))
 
 
-def memory_b(others: Iterable[int]) -> int:
-    """Memory of this process and of others, what they share counted once; 0 where the system does not tell."""
-    return sum(map(_proportional_b, others), _proportional_b(os.getpid()))
+def memory_b(others: Iterable[int], bound_b: float) -> int:
+    """Memory of this process and of others, what they share counted once; 0 where the system does not tell.
+
+    Less than ``bound_b`` need not be exact: it may have what they share once for each. That is known at once, where for
+    an exact count the system looks at every page of memory that a process has.
+    """
+    pids = [os.getpid(), *others]
+    resident_b = sum(map(_resident_b, pids))
+    return resident_b if resident_b < bound_b else sum(map(_proportional_b, pids))
 
 
 def settle_memory() -> None:
@@ -45,6 +52,13 @@ def give_memory_back() -> None:
 
     with contextlib.suppress(AttributeError, OSError):
         ctypes.CDLL(None).malloc_trim(0)
+
+
+def _resident_b(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_bytes().split()[1]) * mmap.PAGESIZE
+    except OSError:  # no such process any more, or no such file here
+        return 0
 
 
 def _proportional_b(pid: int) -> int:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from weft.db import insert
 from weft.errors import Reason
 from weft.frontier.links import Home, KnownLinks, PackedLink, packed, packed_links, recalled
 from weft.frontier.pages import OPEN_REASONS, Found, Hand, PageRow, Way, flags_of
@@ -411,12 +412,11 @@ class Discovery:
     def flush(self) -> None:
         """Writes all that is new, inside the caller's transaction."""
         self.site_names.flush()
-        self._db.executemany("INSERT INTO url VALUES(?, ?, ?)", self._new_urls.values())
-        self._db.executemany(
-            "INSERT INTO page(id, site, state, reason, depth, hops, chain, priority, found_in, key, visit)"
-            " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        insert(self._db, "url", self._new_urls.values())
+        insert(
+            self._db, "page(id, site, state, reason, depth, hops, chain, priority, found_in, key, visit)",
             map(msgspec.structs.astuple, self.new_pages.values()),
-        )
+        )  # fmt: skip
         self.seen.flush(self._new_urls.values(), self._next_url - 1)
 
     def shed(self) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Container, Iterable
+from itertools import starmap
 
 from weft.frontier.discovery import Discovery
 from weft.frontier.polite import AGAIN, END, START, Schedule, Site, Waiting
 from weft.frontier.sites import Sites
 from weft.ports import Clock
 
-HEAD_SIZE = 128
+HEAD_SIZE = 1_024  # of few sites: what is left to the disk is read again when its turn comes
 HEADS_IN_ALL = 60_000
 RETRIES_AT_ONCE = 2_000
 _MORE_RETRIES_MS = 250
@@ -47,7 +48,8 @@ class Heads:
         return entry
 
     def _size(self) -> int:
-        return max(4, min(HEAD_SIZE, HEADS_IN_ALL // max(1, len(self._schedule.sites))))
+        sites = len(self._schedule.sites)
+        return HEAD_SIZE if sites * HEAD_SIZE <= HEADS_IN_ALL else max(4, HEADS_IN_ALL // sites)
 
     def _refill(self, site: Site) -> None:
         """Reads the next stretch of the site's queue: a range of the index, never a scan."""
@@ -61,9 +63,9 @@ class Heads:
                 (site.id, *site.cursor, size),
             ).fetchall()
             site.cursor = END if len(rows) < size else (rows[-1][1], rows[-1][0])
-            for page, priority, url_id, url, depth, hops, chain, attempts in rows:
-                if page not in self._hands and depth >= self._min_depth:
-                    site.push(Waiting(page, priority, url_id, url, depth, hops, chain, attempts))
+            for entry in starmap(Waiting, rows):
+                if entry.page not in self._hands and entry.depth >= self._min_depth:
+                    site.push(entry)
             if site.heads:
                 return
 

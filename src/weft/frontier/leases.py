@@ -34,7 +34,7 @@ class Leases:
     ) -> None:  # fmt: skip
         self._judge = judge
         self._is_suspect = judge.is_suspect
-        self._gate = gate
+        self._ask_robots = gate.check
         self._schedule = schedule
         self._sites = sites
         self._heads = heads
@@ -93,8 +93,11 @@ class Leases:
             leases.append(lease)
             site.running += 1
             site.turns += 1
-            site.next_at = max(site.next_at, now + site.gap_s)
-            site.first_ms = site.first_ms or self._clock.epoch_ms()
+            next_at = now + site.gap_s
+            if next_at > site.next_at:
+                site.next_at = next_at
+            if not site.first_ms:
+                site.first_ms = self._clock.epoch_ms()
             schedule.changed.add(site)
             if len(leases) >= most:
                 break
@@ -112,7 +115,7 @@ class Leases:
         site = self._schedule.sites.get(site_id)
         leases: list[Lease] = []
         while site is not None and len(leases) < most and self._goes_on_at_once(site):
-            lease = self._errand_or_page(site)
+            lease = self._page(site)
             if lease is None:
                 break
             if lease.purpose is not PAGE:  # robots.txt has grown old: it takes its turn like any other request
@@ -155,22 +158,18 @@ class Leases:
         """The site's next lease, or None where it has to wait for something (and then it is not ready any more)."""
         if not self._schedule.enter(site, now):
             return None
-        lease = self._errand_or_page(site)
+        lease = self._errand_or_page(site) if site.errands else self._page(site)
         if lease is None:
             self._schedule.leave(site.ip, now)
-            return None
-        if lease.purpose is not PAGE:
+        elif lease.purpose is not PAGE:
             self._errand_ips[(lease.purpose, lease.url)] = site.ip
         return lease
 
     def _errand_or_page(self, site: Site) -> Lease | None:
         """Sitemaps and pages take turns: a site may have hundreds of sitemaps. Where one hung, they all come last."""
-        if site.errands:
-            page_first = site.errands[0].purpose is not Purpose.ROBOTS and (site.owes_page or site.reads_later)
-            lease = (self._page(site) if page_first else None) or self._errand(site)
-            if lease is not None:
-                return lease
-        return self._page(site)
+        page_first = site.errands[0].purpose is not Purpose.ROBOTS and (site.owes_page or site.reads_later)
+        lease = (self._page(site) if page_first else None) or self._errand(site)
+        return self._page(site) if lease is None else lease
 
     def _errand(self, site: Site) -> Lease | None:
         while site.errands:
@@ -178,7 +177,7 @@ class Leases:
                 return site.errands.popleft()
             if site.robots_pending:
                 return None
-            match self._gate.check(site.errands[0].url, site.id):
+            match self._ask_robots(site.errands[0].url, site.id):
                 case Pass(delay_s=delay_s):
                     site.delay_s = self._sites.delay_s(site.name, delay_s)
                     site.owes_page = True
@@ -196,13 +195,15 @@ class Leases:
     def _page(self, site: Site) -> Lease | None:
         if site.robots_pending or (self._has_budgets and self._is_spent(site)):
             return None
+        is_suspect = self._is_suspect(site.id)
         while (entry := self._next_waiting(site)) is not None:
-            match self._ask_gates(entry, site):
-                case Pass(delay_s=delay_s):
-                    site.delay_s = self._sites.delay_s(site.name, delay_s)
-                    hand = self._in_hand(entry, site)
-                    site.owes_page = False
-                    return Lease(entry.page, entry.url, site.id, PAGE, entry.depth, hand.attempts, entry.hops)
+            answer = self._ask_gates(entry, site) if is_suspect else self._ask_robots(entry.url, site.id)
+            if type(answer) is Pass:  # nearly always
+                site.delay_s = self._sites.delay_s(site.name, answer.delay_s)
+                site.owes_page = False
+                hand = self._in_hand(entry, site)
+                return Lease(entry.page, entry.url, site.id, PAGE, entry.depth, hand.attempts, entry.hops)
+            match answer:
                 case Ask(lease=lease):
                     site.push(entry)
                     site.robots_pending = True
@@ -220,12 +221,9 @@ class Leases:
         return None
 
     def _ask_gates(self, entry: Waiting, site: Site) -> Pass | Ask | Hold | Refuse | Verdict:
-        """What was learnt of the site since the page was admitted, then robots.txt."""
-        if self._is_suspect(site.id):
-            verdict = self._judge.judge_waiting(entry.url, site.id)
-            if not verdict.admitted:
-                return verdict
-        return self._gate.check(entry.url, site.id)
+        """What was learnt of a suspect site since the page was admitted, then robots.txt."""
+        verdict = self._judge.judge_waiting(entry.url, site.id)
+        return self._ask_robots(entry.url, site.id) if verdict.admitted else verdict
 
     def addressed(self, site: Site) -> None:
         """The site's address is known now, or its look-up failed, and then the fetch will say so."""
@@ -273,12 +271,13 @@ class Leases:
         site.running += 1
         self._schedule.inherit(hand.ip)
 
-    def answered(self, lease: Lease, answer_s: float, status: int | None) -> None:
-        """How long an answer took (None: there was none) sets the pace of its site, where the user wants that.
+    def ended(self, lease: Lease, answer_s: float, status: int | None) -> Site:
+        """A request was answered after so long, or has failed (no status): it is freed. Gives its site.
 
-        A page that was answered well counts for --max-pages-per-site at once, before its tick.
+        A page that was answered well counts for --max-pages-per-site at once, before its tick. How long an answer took
+        sets the pace of its site, where the user wants that.
         """
-        if lease.purpose is PAGE and status is not None and 200 <= status < 300:
+        if self._has_budgets and lease.purpose is PAGE and status is not None and 200 <= status < 300:
             self._answered[lease.site] += 1
         if self._auto_pace:
             site = self._schedule.sites[lease.site]
@@ -286,24 +285,26 @@ class Leases:
                 site.pace_s, answer_s, status, delay_s=site.delay_s, parallel=site.parallel,
                 most_s=self._longest_pace_s,
             )  # fmt: skip
+        return self.freed(lease, answer_s)
 
-    def freed(self, lease: Lease, response_s: float = 0.0) -> None:
+    def freed(self, lease: Lease, response_s: float = 0.0) -> Site:
         """The request is over: its slots are free at once, before its tick.
 
         When exactly the server read it is not known, only that it was before it answered; so the delay counts from
         the end of a quick answer, and for a slow one from a good moment after it was sent.
         """
-        now = self._clock.seconds()
-        site = self._schedule.sites[lease.site]
+        now, schedule = self._clock.seconds(), self._schedule
+        site = schedule.sites[lease.site]
         site.running -= 1
-        self._schedule.touched.add(site)
-        self._schedule.changed.add(site)
-        read_at = now - max(0.0, response_s - _READ_BY_SERVER_S)
+        schedule.touched.add(site)
+        schedule.changed.add(site)
+        read_at = now if response_s < _READ_BY_SERVER_S else now - (response_s - _READ_BY_SERVER_S)
         if site.delay_s or site.pace_s:
             site.next_at = max(site.next_at, read_at + site.gap_s)
         if lease.purpose is PAGE:
             ip = self._hands[lease.page].ip
         else:
             ip = self._errand_ips.pop((lease.purpose, lease.url), "")
-        self._schedule.leave(ip, now, read_at)
-        self._schedule.place(site, now)
+        schedule.leave(ip, now, read_at)
+        schedule.place(site, now)
+        return site

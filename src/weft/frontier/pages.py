@@ -8,7 +8,6 @@ from typing import NamedTuple
 import msgspec
 
 from weft.errors import LINK_REASONS, Reason
-from weft.frontier.polite import Waiting
 from weft.frontier.seen import ADMITTED, FINAL, HOPPED
 from weft.ports import Parent
 
@@ -35,26 +34,21 @@ class Found(NamedTuple):
     known: Sequence[str]  # pages of the site that were known before
 
 
-class Hand:
+class Hand(msgspec.Struct, gc=False):
     """A page taken and not yet settled: what may still change while it is under way."""
 
-    __slots__ = (
-        "attempts", "chain", "depth", "hops", "ip", "is_ahead", "offered", "page", "site", "stored", "url", "url_id",
-    )  # fmt: skip
-
-    def __init__(self, entry: Waiting, site: int, ip: str) -> None:
-        self.page = entry.page
-        self.url = entry.url
-        self.url_id = entry.url_id
-        self.depth = entry.depth
-        self.hops = entry.hops
-        self.chain = entry.chain
-        self.attempts = entry.attempts + 1
-        self.site = site
-        self.ip = ip
-        self.offered = False  # its links were offered in this tick
-        self.stored = False  # R is in the database
-        self.is_ahead = False  # taken ahead, and not asked yet
+    page: int
+    url: str
+    url_id: int
+    depth: int
+    hops: int
+    chain: int
+    attempts: int  # this one counted
+    site: int
+    ip: str
+    offered: bool = False  # its links were offered in this tick
+    stored: bool = False  # R is in the database
+    is_ahead: bool = False  # taken ahead, and not asked yet
 
 
 class PageRow(msgspec.Struct):

@@ -10,6 +10,8 @@ import heapq
 from collections import deque
 from collections.abc import Callable
 
+import msgspec
+
 from weft.records import Lease, Purpose
 
 REST_MAX_S = 86_400.0
@@ -21,22 +23,17 @@ AGAIN = 1 << 60
 always answer 503, or time out, keep nobody waiting."""
 
 
-class Waiting:
+class Waiting(msgspec.Struct, gc=False):
     """A page at the head of its site's queue, ready to become a lease."""
 
-    __slots__ = ("attempts", "chain", "depth", "hops", "page", "priority", "url", "url_id")
-
-    def __init__(
-        self, page: int, priority: int, url_id: int, url: str, depth: int, hops: int, chain: int, attempts: int
-    ) -> None:  # fmt: skip
-        self.page = page
-        self.priority = priority
-        self.url_id = url_id
-        self.url = url
-        self.depth = depth
-        self.hops = hops
-        self.chain = chain
-        self.attempts = attempts
+    page: int
+    priority: int
+    url_id: int
+    url: str
+    depth: int
+    hops: int
+    chain: int
+    attempts: int
 
 
 class Site:
@@ -118,10 +115,14 @@ class Site:
         return END
 
     def pop(self) -> Waiting | None:
-        if self.peek() == END:
-            return None
-        _, page = heapq.heappop(self.head)
-        return self.heads.pop(page)
+        """Takes the entry with the least key out of the head; None if the head is empty."""
+        while self.head:
+            priority, page = heapq.heappop(self.head)
+            entry = self.heads.get(page)
+            if entry is not None and entry.priority == priority:
+                del self.heads[page]
+                return entry
+        return None
 
     def trim(self, size: int) -> None:
         """Leaves the tail of an overgrown head to the disk; what is tried again stays: it is not in that queue."""
@@ -182,8 +183,10 @@ class Schedule:
         if site.next_at > now or site.running >= site.parallel or not site.has_work:
             self.place(site, now)
             return False
+        if not self._ready:
+            return True
         rank = self._rank(site)
-        if not self._ready or rank < self._ready[0][:2]:
+        if rank < self._ready[0][:2]:
             return True
         self._make_ready(site, rank)
         return False

@@ -23,7 +23,7 @@ from weft.ports import Clock, Refuse
 from weft.records import Lease, Verdict
 
 
-class Settled(msgspec.Struct, frozen=True):
+class Settled(msgspec.Struct, frozen=True, gc=False):
     """How a lease ended. ``retry_s``: it waits again; ``again_at``: the same page asked at another URL of its key.
 
     ``redirect_to`` is where a redirect leads, in a crawl that keeps cookies; ``sets_cookie``: it had one.
@@ -70,7 +70,10 @@ class Settling:
 
     def in_hand(self, entry: Waiting, site: Site) -> Hand:
         """Takes a page from the queue into the hand."""
-        hand = self.hands[entry.page] = Hand(entry, site.id, site.ip)
+        hand = self.hands[entry.page] = Hand(
+            entry.page, entry.url, entry.url_id, entry.depth, entry.hops, entry.chain, entry.attempts + 1,
+            site.id, site.ip,
+        )  # fmt: skip
         self.unstored += 1
         return hand
 
@@ -80,6 +83,7 @@ class Settling:
         """Writes how leases ended. The hands stay until ``mark_running``, so that depths can still fall."""
         now_ms = self._clock.epoch_ms()
         self._answered.clear()  # a tick takes all that was answered
+        completed: list[tuple[int, int, int]] = []
         ended: list[tuple[str, int, str | None, int | None, int]] = []
         redirects: list[Settled] = []
         for done in batch:
@@ -98,9 +102,16 @@ class Settling:
                 continue
             self._counts["completed" if done.state == "C" else "errors"] += 1
             cause = done.cause
+            if cause is None and done.visit is not None and done.state == "C":
+                completed.append((hand.attempts, done.visit, lease.page))
+                continue
             if cause is not None:
                 self._fall_back(hand, cause)
             ended.append((done.state, hand.attempts, cause.value if cause else None, done.visit, lease.page))
+        self._db.executemany(
+            "UPDATE page SET state = 'C', attempts = ?, retry_ms = NULL, cause = NULL, visit = ? WHERE id = ?",
+            completed,
+        )
         self._db.executemany(
             "UPDATE page SET state = ?, attempts = ?, retry_ms = NULL, cause = ?, visit = coalesce(?, visit)"
             " WHERE id = ?",

@@ -66,7 +66,7 @@ class SqlFrontier:
         )
         self.take, self.take_ahead, self.try_later = leases.take, leases.take_ahead, leases.try_later
         self.started, self.promoted = leases.started, leases.promoted
-        self.answered, self.freed = leases.answered, leases.freed
+        self.ended, self.freed = leases.ended, leases.freed
         self.addressed, self.unresolved = leases.addressed, leases.unresolved
         self.wait_s, self.rests_long = leases.wait_s, leases.rests_long
         self.settle = settling.settle

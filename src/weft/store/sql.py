@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from weft.db import insert
 from weft.records import Visit
 from weft.store.bodies import SharedBodies
 
-_COLUMNS = ", ".join("?" * len(Visit.__struct_fields__))
-_INSERT_VISIT = f"INSERT INTO visit({', '.join(Visit.__struct_fields__)}) VALUES({_COLUMNS})"
+_VISIT = f"visit({', '.join(Visit.__struct_fields__)})"
 BODIES_IN_RAM = 500_000
 
 
@@ -91,7 +91,7 @@ class SqlStore:
             " ON CONFLICT(id) DO UPDATE SET committed_b = excluded.committed_b, closed = excluded.closed",
             [(self.warc_id(file), file, size, closed) for file, (size, closed) in positions.items()],
         )
-        self._db.executemany(_INSERT_VISIT, map(msgspec.structs.astuple, visits))
+        insert(self._db, _VISIT, map(msgspec.structs.astuple, visits), at_once=1)
         self._db.executemany("INSERT INTO link_pack VALUES(?, ?)", packs)
         self._db.executemany("INSERT INTO sketch VALUES(?, ?)", sketches)
         self._db.executemany("INSERT OR REPLACE INTO counter VALUES(?, ?)", list(self.totals.items()))
