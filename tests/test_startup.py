@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -116,6 +117,90 @@ def test_parts_of_the_users_own_see_the_end_of_python(site: Site, tmp_path: Path
     done = ended("", *words, "--part", f"unloader={own}:unload")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "kept").read_text() == "all of it"
+
+
+BUNDLE = "crawl.*.bundle"
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy of weft's source, so that what is done to it hurts nobody."""
+    return Path(shutil.copytree(SOURCE, tmp_path / "src", ignore=shutil.ignore_patterns("*.bundle")))
+
+
+def crawled_by_the_script(tree: Path, site: Site, folder: Path, before: str = "") -> str:
+    """What a program says that runs a crawl as the script does; its last words: whether it came from a bundle."""
+    program = f"""
+import runpy, sys, atexit
+{before}
+def tell():
+    loaders = {{name: type(getattr(module, "__loader__", None)) for name, module in sys.modules.items()}}
+    found = [name for name, loader in loaders.items() if loader.__name__ == "_Loader"]
+    print("weft.loop" in found)
+atexit.register(tell)
+runpy.run_path({str(tree / "weft" / "__main__.py")!r}, run_name="__main__")
+"""
+    command = [sys.executable, "-P", "-S", "-c", program, "crawl", site.at("/"), "--delay", "0", "--quiet"]
+    done = subprocess.run(
+        [*command, "-o", str(folder)],
+        env={**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": ""},
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_bundle_is_used_until_something_changes(site: Site, tmp_path: Path, tree: Path) -> None:
+    site.page("/", links=["/a"])
+    number = iter(range(100))
+
+    def loaded(before: str = "") -> bool:
+        said = crawled_by_the_script(tree, site, tmp_path / f"crawl{next(number)}", before)
+        return said.split()[-1] == "True"
+
+    assert not loaded() and loaded() and loaded()
+    (bundle,) = (tree / "weft" / "__pycache__").glob(BUNDLE)
+    whole = bundle.read_bytes()
+
+    source = tree / "weft" / "loop.py"
+    source.write_text(source.read_text() + "\nprint('edited')\n")
+    assert "edited" in crawled_by_the_script(tree, site, tmp_path / "edited")
+    assert "edited" in crawled_by_the_script(tree, site, tmp_path / "and again")
+    assert loaded()
+
+    (tree / "weft" / "dates").mkdir()  # a package goes before a module of the same name
+    (tree / "weft" / "dates" / "__init__.py").write_text((tree / "weft" / "dates.py").read_text() + "\nprint('new')\n")
+    assert "new" in crawled_by_the_script(tree, site, tmp_path / "new")
+    assert loaded()
+
+    assert not loaded("sys.path.append('/elsewhere')")
+
+    for broken in (b"", b"x", whole[:4], whole[: len(whole) // 1000], b"\x10" + bytes(2000)):
+        bundle.write_bytes(broken)
+        assert not loaded() and loaded()
+    bundle.write_bytes(bundle.read_bytes()[:-1_000_000])  # as after a power cut
+    assert loaded()
+    bundle.unlink()
+    bundle.mkdir()  # what cannot be read or written is done without
+    assert not loaded() and not loaded()
+    assert not list(bundle.parent.glob("*.bundle.*"))
+
+
+def test_modules_of_a_bundle_are_as_others(site: Site, tmp_path: Path, tree: Path) -> None:
+    site.page("/")
+    look = """
+def look():
+    import weft.loop, weft.url, inspect
+    for module in (weft.loop, weft.url):
+        print(module.__file__, module.__cached__, module.__package__, getattr(module, "__path__", None))
+        print(module.__spec__.has_location, module.__spec__.parent, len(inspect.getsource(module)))
+        print(module.__loader__.get_code(module.__name__) is not None, module.__loader__.path)
+atexit.register(look)
+"""
+    said = [crawled_by_the_script(tree, site, tmp_path / f"crawl{number}", look) for number in range(2)]
+    plain, bundled = (text.splitlines() for text in said)
+    assert plain[0].endswith("False") and bundled[0].endswith("True")
+    assert plain[1:] == bundled[1:] and len(plain) == 7
 
 
 @pytest.mark.parametrize("text", ["a1b22", b"a1b22"])
