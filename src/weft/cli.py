@@ -155,7 +155,7 @@ def _dispatch(words: list[str], bundle: Bundle | None) -> int:
     from weft.lazy import loading
 
     with loading():
-        from weft.commands.arguments import parse
+        from weft.commands.ordinary import parse
 
         args = parse(command, rest)
         if args is None:
