@@ -66,7 +66,7 @@ def test_a_module_that_is_put_off_is_loaded_when_it_is_used() -> None:
     program = """
 import sys
 from weft.lazy import put_off
-with put_off("ssl", "asyncio.sslproto", "colorsys", "tokenize"):
+with put_off({"ssl": {}, "asyncio.sslproto": {}, "colorsys": {}, "tokenize": {}}):
     import asyncio, colorsys, linecache
     import colorsys as again
     assert colorsys.rgb_to_hls and "colorsys" in sys.modules and again is colorsys
@@ -87,6 +87,49 @@ except AttributeError:
         text=True,
     )
     assert done.stdout == "whole\n", done.stderr
+
+
+def test_what_is_put_off_does_all_that_it_does_otherwise() -> None:
+    program = """
+import sys
+before = {"inspect", *sys.modules}  # typing_extensions, which only tests have installed, takes it
+from weft.lazy import HARDLY_USED, loading
+with loading():
+    import asyncio, msgspec, pycurl
+asyncio.run(asyncio.sleep(0))
+assert not set(HARDLY_USED) & set(sys.modules) - before, set(HARDLY_USED) & set(sys.modules) - before
+
+async def main():
+    loop = asyncio.get_running_loop()
+    assert await loop.run_in_executor(None, len, "abc") == await asyncio.to_thread(len, "abc") == 3
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", "print(5)", stdout=asyncio.subprocess.PIPE)
+    assert (await process.communicate())[0] == b"5\\n"
+    done, _ = await asyncio.wait([asyncio.create_task(asyncio.sleep(0))], return_when=asyncio.FIRST_EXCEPTION)
+    assert len(done) == 1
+    loop.call_soon(lambda: 1 / 0)
+    await asyncio.sleep(0)
+
+asyncio.run(main(), debug=True)
+import concurrent.futures, logging, platform, subprocess, traceback, uuid
+for name, known in HARDLY_USED.items():
+    module = __import__(name, fromlist=["x"])
+    assert all(getattr(module, part) == value for part, value in known.items() if isinstance(value, int | str)), name
+assert platform.system() == HARDLY_USED["platform"]["system"]()
+assert asyncio.tasks.concurrent.futures.Future is concurrent.futures.Future
+assert msgspec.json.decode(msgspec.json.encode(uuid.UUID(int=7)), type=uuid.UUID).int == 7
+assert pycurl.AsyncCurlMulti() is not None
+asyncio.log.logger.debug("not shown")
+logging.basicConfig(level=logging.DEBUG, format="%(name)s: %(message)s")
+asyncio.base_events.logger.debug("shown: %d", 1)
+print("whole")
+"""
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program],
+        env={**os.environ, "PYTHONPATH": str(SOURCE)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.stdout == "whole\n", done.stderr
+    assert "Exception in callback" in done.stderr and "ZeroDivisionError" in done.stderr
+    assert "not shown" not in done.stderr and "asyncio: shown: 1" in done.stderr
 
 
 def ended(program: str, *words: str) -> subprocess.CompletedProcess[str]:

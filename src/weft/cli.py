@@ -46,8 +46,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _main(argv)
     bundle = None
     if sys.argv[1:2] in (["crawl"], ["resume"]):
+        import gc
+
         from weft.bundle import Bundle
 
+        gc.disable()  # as while all the rest is loaded
         bundle = Bundle("crawl")
         bundle.find()
     from weft.streams import end_by_signals, ignore_signals, settle_in

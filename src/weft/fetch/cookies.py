@@ -9,7 +9,6 @@ of RFC 6265bis.
 
 from __future__ import annotations
 
-from calendar import timegm
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
@@ -361,4 +360,6 @@ def parse_cookie_date(text: str) -> float | None:
         year += 1900 if year >= 70 else 2000
     if not (1 <= day <= 31 and 1601 <= year <= 9999 and time[0] <= 23 and time[1] <= 59 and time[2] <= 59):
         return None
+    from calendar import timegm  # which loads much, and most cookies have no date
+
     return float(timegm((year, month, day, *time)))
