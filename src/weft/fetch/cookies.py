@@ -13,6 +13,8 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
+import msgspec
+
 from weft.errors import SpecError
 from weft.lazy import regex
 from weft.url import host_of, is_public_suffix, origin_of, path_of
@@ -43,13 +45,13 @@ class CookieRow(NamedTuple):
     expires_s: float | None  # epoch; None lasts as long as the crawl
 
 
-class _Cookie(NamedTuple):
+class _Cookie(msgspec.Struct, frozen=True):
     value: str | None  # None: the site took back a cookie of the user's file
     expires_s: float | None
     made: int  # order of creation
 
 
-class _FileCookie(NamedTuple):
+class _FileCookie(msgspec.Struct, frozen=True):
     domain: str
     below: bool  # hosts below the domain too
     path: str

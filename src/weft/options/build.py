@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -26,14 +25,14 @@ Warn = Callable[[str], None]
 Layer = Mapping[str, Given]
 
 
-class Order(NamedTuple):
+class Order(msgspec.Struct, frozen=True):
     """What the user ordered: a crawl, and how this run of it behaves."""
 
     spec: CrawlSpec
     run: Run
 
 
-class Difference(NamedTuple):
+class Difference(msgspec.Struct, frozen=True):
     """An option that may not change on resume, and did."""
 
     option: Option
@@ -228,7 +227,9 @@ def reveal(layer: Layer, ask: Callable[[str], str] | None) -> dict[str, Given]:
         if option.secret and option.name in layer:
             given = layer[option.name]
             lines = [line for part in _texts(given.raw) for line in _revealed(part, given, option, ask)]
-            revealed[option.name] = given._replace(raw=lines if option.kind.many else "".join(lines[:1]))
+            revealed[option.name] = msgspec.structs.replace(
+                given, raw=lines if option.kind.many else "".join(lines[:1])
+            )
     return revealed
 
 

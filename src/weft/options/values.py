@@ -12,7 +12,6 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -47,7 +46,7 @@ _WHOLE = regex(r"\d{1,16}", re.ASCII)
 _CONTROL = regex(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-class Context(NamedTuple):
+class Context(msgspec.Struct, frozen=True):
     """Where a value is read: what relative names are relative to, and what it stands on."""
 
     folder: Path

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
+import msgspec
 from isal import igzip_lib
 
 from weft import native
@@ -50,7 +51,7 @@ _LOW_40, _LOW_20, _LOW_10, _LOW_5 = (
 _PROTOCOLS = {"2": "h2", "3": "h3", "1.0": "http/1.0"}
 
 
-class Place(NamedTuple):
+class Place(msgspec.Struct, frozen=True):
     """Where a record lies, and the digest of its payload (empty where there is none)."""
 
     file: str
@@ -59,7 +60,7 @@ class Place(NamedTuple):
     digest: str = ""
 
 
-class RevisitOf(NamedTuple):
+class RevisitOf(msgspec.Struct, frozen=True):
     """The record that holds the same payload: its URL, its WARC-Date, and the digest of both."""
 
     url: str
