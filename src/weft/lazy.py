@@ -39,13 +39,19 @@ _PACKAGES = ("concurrent", "concurrent.futures", "logging")
 def loading() -> Iterator[None]:
     """To load a program in: without what it will hardly use, and without the garbage collector.
 
-    What is loaded stays: looking through it again and again takes a tenth of the time.
+    What is loaded stays: looking through it again and again takes a tenth of the time. Compiled libraries are joined
+    function by function as these are called, not with all the thousands that libcurl and what it needs have.
     """
     gc.disable()
+    flags = sys.getdlopenflags() if hasattr(sys, "getdlopenflags") else None
+    if flags is not None:
+        sys.setdlopenflags(flags & ~os.RTLD_NOW | os.RTLD_LAZY)
     try:
         with put_off(HARDLY_USED):
             yield
     finally:
+        if flags is not None:
+            sys.setdlopenflags(flags)
         gc.freeze()  # else the first look, at all that was loaded, would come at once
         gc.enable()
 

@@ -288,7 +288,7 @@ def one_line(raw: object) -> str:
     if len(raw) > MAX_TEXT:
         raise ValueError(f"the text has {len(raw)} characters; at most {MAX_TEXT} are accepted")
     line = raw.strip(" \t")
-    if _CONTROL.search(line):
+    if not line.isprintable() and _CONTROL.search(line):
         raise ValueError(f"{shown(raw)} has a control character or a line end in it; one line of text is accepted")
     return line
 
