@@ -218,6 +218,10 @@ def test_a_bundle_is_used_until_something_changes(site: Site, tmp_path: Path, tr
 
     assert not loaded("sys.path.append('/elsewhere')")
 
+    (tree / "nt.py").write_text("print('not missed any more')\n")  # what Windows has, and ntpath tries to load
+    for name in ("found", "found again"):
+        assert "not missed any more" in crawled_by_the_script(tree, site, tmp_path / name)
+
     for broken in (b"", b"x", whole[:4], whole[: len(whole) // 1000], b"\x10" + bytes(2000)):
         bundle.write_bytes(broken)
         assert not loaded() and loaded()

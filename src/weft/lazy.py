@@ -12,6 +12,11 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, AnyStr, cast
 
+try:
+    import _datetime  # type: ignore[import-not-found] # datetime says it all in Python, and takes it from here then
+except ImportError:
+    _datetime = ModuleType("_datetime")
+
 LATER, LATER_LOGGER = object(), object()
 """Say of something in a module that it may be a stand-in as well, which loads the module when it is used."""
 
@@ -24,6 +29,7 @@ HARDLY_USED: dict[str, dict[str, object]] = {
     "msgspec.inspect": {}, "msgspec.toml": {}, "msgspec.yaml": {}, "textwrap": {},  # schemas, and forms not used
     "platform": {"system": lambda: os.uname().sysname},  # all that uuid asks for, which msgspec knows the type of
     "pycurl.async_multi": {"AsyncCurlMulti": LATER},
+    "datetime": {name: value for name, value in vars(_datetime).items() if not name.startswith("__")},
     "inspect": {}, "tokenize": {}, "traceback": {"extract_stack": LATER},  # for errors
 }  # fmt: skip
 """What the modules of a crawl load for cases that hardly any crawl meets: a fifth of all that is loaded.
