@@ -21,22 +21,28 @@ LATER, LATER_LOGGER = object(), object()
 """Say of something in a module that it may be a stand-in as well, which loads the module when it is used."""
 
 HARDLY_USED: dict[str, dict[str, object]] = {
-    "ssl": {}, "asyncio.sslproto": {}, "asyncio.staggered": {}, "asyncio.trsock": {},  # libcurl connects, and does TLS
-    "logging": {"DEBUG": 10}, "asyncio.log": {"logger": LATER_LOGGER},  # for errors
+    # libcurl connects, and does TLS
+    "ssl": {}, "asyncio.sslproto": {}, "asyncio.staggered": {}, "asyncio.trsock": {},
+    "pycurl.async_multi": {"AsyncCurlMulti": LATER},
+    # threads and programs are started by few
     "concurrent": {},
     "concurrent.futures": {name: name for name in ("FIRST_COMPLETED", "FIRST_EXCEPTION", "ALL_COMPLETED")},
     "subprocess": {"PIPE": -1, "STDOUT": -2, "DEVNULL": -3},
-    "msgspec.inspect": {}, "msgspec.toml": {}, "msgspec.yaml": {}, "textwrap": {},  # schemas, and forms not used
-    "platform": {"system": lambda: os.uname().sysname},  # all that uuid asks for, which msgspec knows the type of
-    "pycurl.async_multi": {"AsyncCurlMulti": LATER},
+    # schemas, and forms that are not used; uuid, whose type msgspec knows, asks for the name of the system
+    "msgspec.inspect": {}, "msgspec.toml": {}, "msgspec.yaml": {},
+    "msgspec._json_schema": {"schema": LATER, "schema_components": LATER},
+    "textwrap": {}, "platform": {"system": lambda: os.uname().sysname},
+    # for errors
+    "logging": {"DEBUG": 10}, "asyncio.log": {"logger": LATER_LOGGER}, "traceback": {"extract_stack": LATER},
+    "inspect": {}, "linecache": {}, "tokenize": {},
+    # for patterns of names of files; and what is all there in C
+    "fnmatch": {},
     "datetime": {name: value for name, value in vars(_datetime).items() if not name.startswith("__")},
-    "inspect": {}, "tokenize": {}, "traceback": {"extract_stack": LATER},  # for errors
 }  # fmt: skip
 """What the modules of a crawl load for cases that hardly any crawl meets: a fifth of all that is loaded.
 
 With each module stands what others take from it already while they are loaded.
 """
-
 
 _PACKAGES = ("concurrent", "concurrent.futures", "logging")
 
