@@ -219,6 +219,22 @@ def test_scripts_are_plain_shell(script: str) -> None:
     path = ROOT / script
     assert os.access(path, os.X_OK) and path.read_text().startswith("#!/bin/sh\n")
     subprocess.run(["sh", "-n", path], check=True)
+    subprocess.run(["sh", "-n", ROOT / "tools" / "made"], check=True)  # which they read
+
+
+def test_weft_runs_from_wherever_it_is_called(tmp_path: Path, quick_path: str) -> None:
+    """The folder of the script, told without asking anybody where it is plain: always the same environment."""
+    clone = fresh_clone(tmp_path / "a clone with [blanks] *")
+    (tmp_path / "linked").symlink_to(clone)
+    ways = [
+        (clone, "./weft"), (clone, clone / "weft"), (clone / "src", "../weft"), (tmp_path, f"{clone.name}/weft"),
+        (tmp_path, tmp_path / "linked" / "weft"), (tmp_path, f"{tmp_path}/./linked/../{clone.name}/weft"),
+    ]  # fmt: skip
+    for folder, script in ways:
+        done = run(script, "--version", cwd=folder, PATH=quick_path)
+        assert done.returncode == 0 and done.stdout.startswith("weft "), (script, done.stderr)
+    assert len(environments(clone / ".env")) == 1
+    assert run("sh", "weft", "--version", cwd=clone, PATH=f"{clone}:{quick_path}").stdout == done.stdout
 
 
 def test_ci_calls_test_and_nothing_else() -> None:

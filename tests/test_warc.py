@@ -181,7 +181,7 @@ def test_digest_is_what_everyone_else_computes() -> None:
 def test_record_ids_are_version_8_uuids_and_no_two_are_equal() -> None:
     found = set()
     for _ in range(50):
-        new_id = record_ids(random.Random())
+        new_id = record_ids(os.urandom(10))
         for _ in range(3):
             identity = uuid.UUID(new_id().removeprefix("urn:uuid:"))
             assert (identity.version, identity.variant) == (8, uuid.RFC_4122)

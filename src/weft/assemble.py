@@ -95,7 +95,7 @@ class Parts:
         self.stop_file = StopFile(spec.limits.stop_file, int(obeyed) if obeyed is not None else None)
         self.crew: Crew  # joins when the crawl is open
         self.throttled = False  # memory is short: one request at a time
-        self._watched_s = 0.0
+        self._watched_s = clock.seconds()
 
     def _cookie_jar(self) -> CookieJar | None:
         if not self.spec.network.keep_cookies:

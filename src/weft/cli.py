@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from weft.bundle import Bundle
+
 COMMANDS = {
     "crawl": "start a crawl, or go on with one",
     "resume": "go on with a stopped crawl",
@@ -42,17 +44,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if argv is not None:
         return _main(argv)
+    bundle = None
+    if sys.argv[1:2] in (["crawl"], ["resume"]):
+        import gc
+
+        from weft.bundle import Bundle
+
+        gc.disable()  # as while all the rest is loaded
+        bundle = Bundle("crawl")
+        bundle.find()
     from weft.streams import end_by_signals, ignore_signals, settle_in
 
     settle_in()
     end_by_signals(INTERRUPTED)
     try:
-        return _main(sys.argv[1:])
+        return _main(sys.argv[1:], bundle)
     finally:
         ignore_signals()
 
 
-def _main(argv: Sequence[str]) -> int:
+def _main(argv: Sequence[str], bundle: Bundle | None = None) -> int:
     words = list(argv)
     if words[:1] in (["--version"], ["-V"]):
         from weft import __version__
@@ -62,7 +73,7 @@ def _main(argv: Sequence[str]) -> int:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # pages have letters that not every terminal has
     try:
-        code = _dispatch(words)
+        code = _dispatch(words, bundle)
         if sys.stdout is not None:
             sys.stdout.flush()
         return code
@@ -133,7 +144,7 @@ def _abandon_output() -> None:
         return
 
 
-def _dispatch(words: list[str]) -> int:
+def _dispatch(words: list[str], bundle: Bundle | None) -> int:
     if not words or words[0] in ("-h", "--help") or words == ["help"]:
         print(overview(), file=sys.stdout if words else sys.stderr)
         return DONE if words else WRONG_USE
@@ -147,12 +158,14 @@ def _dispatch(words: list[str]) -> int:
     from weft.lazy import loading
 
     with loading():
-        from weft.commands.arguments import parse
+        from weft.commands.ordinary import parse
 
         args = parse(command, rest)
         if args is None:
             return DONE
         run = importlib.import_module(f"weft.commands.{command}").run
+        if bundle is not None:
+            bundle.leave()
     code: int = run(args)
     return code
 

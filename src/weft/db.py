@@ -114,19 +114,20 @@ def open_writer(path: Path, migrations: tuple[Migration, ...], cache_b: int = 64
         if existed:
             _refuse_foreign(connection, path, version, len(migrations))
         connection.execute(f"PRAGMA page_size = {PAGE_B}")  # of a database that is new
-        connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA cache_size = -{cache_b // 1024}")
         connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute("PRAGMA secure_delete = FAST")  # some systems overwrite what is deleted: twice the writing
+        if version < len(migrations):  # before there is a write-ahead log, through which all would be written twice
+            connection.execute("BEGIN IMMEDIATE")
+            for migrate in migrations[version:]:
+                migrate(connection)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {len(migrations)}")
+            connection.execute("COMMIT")
+        connection.execute("PRAGMA journal_mode = WAL")
         page_b = connection.execute("PRAGMA page_size").fetchone()[0]
         connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_B // page_b}")
-        for number in range(version, len(migrations)):
-            connection.execute("BEGIN IMMEDIATE")
-            migrations[number](connection)
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version = {number + 1}")
-            connection.execute("COMMIT")
     except sqlite3.Error as error:
         connection.close()
         raise FolderError(explain(error, path)) from error

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+
+import msgspec
 
 from weft.errors import SpecError
 from weft.lazy import regex
@@ -25,7 +26,7 @@ _COMMENT = regex(r"(?:^|\s)#.*")
 _WHOLE = regex(r"-?\d{1,15}", re.ASCII)
 
 
-class HostLine(NamedTuple):
+class HostLine(msgspec.Struct, frozen=True):
     """One site of the list: where it begins, and what it has of its own."""
 
     number: int  # of the line

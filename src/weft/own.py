@@ -10,7 +10,7 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -66,12 +66,16 @@ def located(text: str, folder: Path) -> str:
     return f"{role}={module}:{name}"
 
 
-def check_parts(texts: Iterable[str], crawl: Path) -> None:
+def check_parts(texts: Sequence[str], crawl: Path) -> None:
     """Raises ``SpecError`` for a part that is not there, for one in the crawl's own folder, and for Python's own.
 
     A folder may come from somebody else: going on with its crawl must not run what lies in it, nor lead its URLs into
     a function such as ``os.system``.
     """
+    if texts and sys.flags.no_site:  # by weft's own script; the user's code gets a Python as it always is
+        import site
+
+        site.main()
     for text in texts:
         _, module, name = split_part(text)
         if module.partition(".")[0] in sys.stdlib_module_names:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+
+import msgspec
 
 from weft.errors import SpecError, StoreError
 from weft.folder import Folder
@@ -13,7 +14,7 @@ from weft.ports import Progress
 from weft.spec import OWN_RESULT, CrawlSpec
 
 
-class SiteResult(NamedTuple):
+class SiteResult(msgspec.Struct, frozen=True):
     """The graph of one site in numbers."""
 
     site: str

@@ -14,7 +14,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
+
+import msgspec
 
 from weft.errors import SpecError
 from weft.hosts import HostLine, can_be_resolved, host_lines, looks_like_one, meaning_of
@@ -38,7 +40,7 @@ _WEB_SCHEME = regex(r"\s*https?:[/\\]", re.IGNORECASE)
 _OUTSIDE_TEXT = regex(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
-class Seed(NamedTuple):
+class Seed(msgspec.Struct, frozen=True):
     """One start address. ``fallback`` is asked where ``url`` does not answer."""
 
     url: str

@@ -53,13 +53,6 @@ def parse(command: str, words: Sequence[str]) -> argparse.Namespace | None:
     return args
 
 
-def options_given(args: argparse.Namespace) -> dict[str, object]:
-    """The crawl options that stand on the command line, by name, as they were written."""
-    from weft.options import BY_NAME
-
-    return {name: value for name, value in vars(args).items() if name in BY_NAME}
-
-
 def parser_of(command: str) -> argparse.ArgumentParser:
     """The argparse parser of one command."""
 
@@ -276,7 +269,7 @@ def _to_file(parser: argparse.ArgumentParser, flag: str) -> None:
 
 def _add_options(parser: argparse.ArgumentParser, wanted: Callable[[Option], bool]) -> None:
     """Adds the crawl options of the table, in groups; only those that are given appear in the result."""
-    from weft.options import GROUPS, OPTIONS
+    from weft.options import GROUPS, OPTIONS, opposite
 
     for group, title in GROUPS.items():
         members = [option for option in OPTIONS if option.group == group and wanted(option)]
@@ -292,11 +285,6 @@ def _add_options(parser: argparse.ArgumentParser, wanted: Callable[[Option], boo
                 default = _written(option)
                 shown = f"{summary} (default: {default})" if default else summary
                 add(*flags, action="append" if option.kind.many else "store", metavar=option.kind.metavar, help=shown)
-
-
-def opposite(option: Option) -> str:
-    """The flag that turns a switch off again: ``--no-wait``, ``--with-archive``."""
-    return f"--with-{option.name[3:]}" if option.name.startswith("no-") else f"--no-{option.name}"
 
 
 def _written(option: Option) -> str:

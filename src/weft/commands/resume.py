@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from weft.cli import warn
-from weft.commands.arguments import options_given
+from weft.commands.ordinary import options_given
 from weft.commands.running import run_shown
 from weft.errors import HOW_TO_BEGIN, FolderError
 from weft.folder import Folder
 from weft.options import resume_order
 from weft.session import plan_resume
+
+if TYPE_CHECKING:
+    import argparse
 
 
 def run(args: argparse.Namespace) -> int:

@@ -9,10 +9,11 @@ of RFC 6265bis.
 
 from __future__ import annotations
 
-from calendar import timegm
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
+
+import msgspec
 
 from weft.errors import SpecError
 from weft.lazy import regex
@@ -44,13 +45,13 @@ class CookieRow(NamedTuple):
     expires_s: float | None  # epoch; None lasts as long as the crawl
 
 
-class _Cookie(NamedTuple):
+class _Cookie(msgspec.Struct, frozen=True):
     value: str | None  # None: the site took back a cookie of the user's file
     expires_s: float | None
     made: int  # order of creation
 
 
-class _FileCookie(NamedTuple):
+class _FileCookie(msgspec.Struct, frozen=True):
     domain: str
     below: bool  # hosts below the domain too
     path: str
@@ -361,4 +362,6 @@ def parse_cookie_date(text: str) -> float | None:
         year += 1900 if year >= 70 else 2000
     if not (1 <= day <= 31 and 1601 <= year <= 9999 and time[0] <= 23 and time[1] <= 59 and time[2] <= 59):
         return None
+    from calendar import timegm  # which loads much, and most cookies have no date
+
     return float(timegm((year, month, day, *time)))

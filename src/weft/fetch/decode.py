@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
 from isal import isal_zlib
 
 MAX_LAYERS = 4
@@ -41,7 +42,7 @@ class Decoded(NamedTuple):
     problem: str
 
 
-class _Piece(NamedTuple):
+class _Piece(msgspec.Struct, frozen=True):
     """What one compressed stream gave: its output, where it ended in the input, and how."""
 
     out: bytes

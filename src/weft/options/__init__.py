@@ -17,7 +17,7 @@ from weft.options.build import (
     spec_of,
     write_spec,
 )
-from weft.options.option import Option, Run, value_in
+from weft.options.option import Option, Run, opposite, value_in
 from weft.options.reference import reference_markdown
 from weft.options.table import BY_NAME, GROUPS, OPTIONS, PRESETS
 from weft.options.toml import read_toml, write_toml
@@ -33,6 +33,7 @@ __all__ = [
     "Run",
     "crawl_order",
     "differences",
+    "opposite",
     "read_spec",
     "read_toml",
     "reference_markdown",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -26,14 +26,14 @@ Warn = Callable[[str], None]
 Layer = Mapping[str, Given]
 
 
-class Order(NamedTuple):
+class Order(msgspec.Struct, frozen=True):
     """What the user ordered: a crawl, and how this run of it behaves."""
 
     spec: CrawlSpec
     run: Run
 
 
-class Difference(NamedTuple):
+class Difference(msgspec.Struct, frozen=True):
     """An option that may not change on resume, and did."""
 
     option: Option
@@ -228,7 +228,9 @@ def reveal(layer: Layer, ask: Callable[[str], str] | None) -> dict[str, Given]:
         if option.secret and option.name in layer:
             given = layer[option.name]
             lines = [line for part in _texts(given.raw) for line in _revealed(part, given, option, ask)]
-            revealed[option.name] = given._replace(raw=lines if option.kind.many else "".join(lines[:1]))
+            revealed[option.name] = msgspec.structs.replace(
+                given, raw=lines if option.kind.many else "".join(lines[:1])
+            )
     return revealed
 
 
@@ -286,7 +288,7 @@ def _assembled(layers: Sequence[Layer], *, check_files: bool = True) -> tuple[Cr
             values[name] = _read(BY_NAME[name], given, values[name], check_files)
     values["mode"] = preset
     _check_together(values)
-    return _spec_from(values), msgspec.structs.replace(Run(), **_fields(values, "run"))
+    return _put_in_place(values)
 
 
 def _read(option: Option, given: Given, below: Value, check_files: bool) -> Value:
@@ -308,17 +310,15 @@ def _check_together(values: Mapping[str, Value]) -> None:
         raise SpecError(f"--skip-duplicates near needs --near-duplicates with {LEAST_SKIPPED} or more")
 
 
-def _spec_from(values: Mapping[str, Value]) -> CrawlSpec:
-    spec = CrawlSpec()
-    sections = {option.section for option in OPTIONS if option.in_spec and option.section}
-    changed = {
-        section: msgspec.structs.replace(getattr(spec, section), **_fields(values, section)) for section in sections
-    }
-    return msgspec.structs.replace(spec, **changed, **_fields(values, ""))
-
-
-def _fields(values: Mapping[str, Value], section: str) -> dict[str, Value]:
-    return {option.field: values[option.name] for option in OPTIONS if option.section == section}
+def _put_in_place(values: Mapping[str, Value]) -> tuple[CrawlSpec, Run]:
+    """The values of all options in the fields that they belong to."""
+    sections: dict[str, dict[str, Any]] = {}
+    for option in OPTIONS:
+        sections.setdefault(option.section, {})[option.field] = values[option.name]
+    run, fields, spec = Run(**sections.pop("run")), sections.pop(""), CrawlSpec()
+    for section, inside in sections.items():
+        fields[section] = msgspec.structs.replace(getattr(spec, section), **inside)
+    return msgspec.structs.replace(spec, **fields), run
 
 
 def _with_secret_names(spec: CrawlSpec) -> CrawlSpec:

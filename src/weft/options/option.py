@@ -72,6 +72,11 @@ class Section(msgspec.Struct, frozen=True):
         return Option(name, f"{self.name}.{field}", kind, self.group, help, example, may_change=True, secret=secret)
 
 
+def opposite(option: Option) -> str:
+    """The flag that turns a switch off again: ``--no-wait``, ``--with-archive``."""
+    return f"--with-{option.name[3:]}" if option.name.startswith("no-") else f"--no-{option.name}"
+
+
 def value_in(holder: CrawlSpec | Run, option: Option) -> Value:
     """What the specification (or the run) holds for an option."""
     section = getattr(holder, option.section) if option.section and option.in_spec else holder

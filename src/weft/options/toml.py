@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+
+import msgspec
 
 from weft.errors import SpecError
 from weft.lazy import regex
@@ -29,7 +30,7 @@ _EXTRA_KEYS = ("seeds", "secrets")
 _KEY = regex(r"""[ \t]*(?:\[[ \t]*)?(?:"([^"]*)"|'([^']*)'|([\w-]+))[ \t]*(?:[=.\]]|$)""")
 
 
-class Given(NamedTuple):
+class Given(msgspec.Struct, frozen=True):
     """A value as somebody wrote it, and where."""
 
     raw: object
@@ -37,7 +38,7 @@ class Given(NamedTuple):
     folder: Path
 
 
-class SpecFile(NamedTuple):
+class SpecFile(msgspec.Struct, frozen=True):
     """What a TOML file holds, not yet read into values."""
 
     path: Path

@@ -12,7 +12,6 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -47,7 +46,7 @@ _WHOLE = regex(r"\d{1,16}", re.ASCII)
 _CONTROL = regex(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-class Context(NamedTuple):
+class Context(msgspec.Struct, frozen=True):
     """Where a value is read: what relative names are relative to, and what it stands on."""
 
     folder: Path
@@ -289,7 +288,7 @@ def one_line(raw: object) -> str:
     if len(raw) > MAX_TEXT:
         raise ValueError(f"the text has {len(raw)} characters; at most {MAX_TEXT} are accepted")
     line = raw.strip(" \t")
-    if _CONTROL.search(line):
+    if not line.isprintable() and _CONTROL.search(line):
         raise ValueError(f"{shown(raw)} has a control character or a line end in it; one line of text is accepted")
     return line
 

@@ -17,7 +17,9 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from weft.lazy import regex
 
@@ -49,7 +51,7 @@ _FORMATTING = regex(
 )
 
 
-class Tree(NamedTuple):
+class Tree(msgspec.Struct, frozen=True):
     """A parsed document, and what had to be done to it beforehand ("" in nearly every case)."""
 
     document: turbohtml.Document

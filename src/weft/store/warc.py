@@ -13,7 +13,6 @@ kill ``warc_recovery`` cuts every file back to what was committed. No file is ev
 from __future__ import annotations
 
 import os
-import random
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
+import msgspec
 from isal import igzip_lib
 
 from weft import native
@@ -53,7 +53,7 @@ _RESPONSE, _REQUEST = "application/http; msgtype=response", "application/http; m
 _PROTOCOLS = {"2": "h2", "3": "h3", "1.0": "http/1.0"}
 
 
-class Place(NamedTuple):
+class Place(msgspec.Struct, frozen=True):
     """Where a record lies, and the digest of its payload (empty where there is none)."""
 
     file: str
@@ -63,7 +63,7 @@ class Place(NamedTuple):
     is_revisit: bool = False
 
 
-class RevisitOf(NamedTuple):
+class RevisitOf(msgspec.Struct, frozen=True):
     """The record that holds the same payload: its URL, its WARC-Date, and the digest of both."""
 
     url: str
@@ -173,13 +173,13 @@ def _record(
     return b"".join((head.encode("utf-8", "replace"), block, more, b"\r\n\r\n"))
 
 
-def record_ids(source: random.Random) -> Callable[[], str]:
+def record_ids(chance: bytes) -> Callable[[], str]:
     """What gives every record of a writer its id: a version 8 UUID (RFC 9562) as a URN.
 
-    74 bits are the writer's own, drawn by chance, the last 48 count: unique, no secret, and a fifth of the cost of
-    drawing all of them for each record.
+    74 bits of ``chance``, ten bytes, are the writer's own, the last 48 count: unique, no secret, and a fifth of the
+    cost of drawing all of them for each record.
     """
-    digits = f"{source.getrandbits(80):020x}"
+    digits = chance.hex()
     own = f"{digits[:8]}-{digits[8:12]}-8{digits[13:16]}-{'89ab'[int(digits[16], 16) & 3]}{digits[17:20]}"
     return map(f"urn:uuid:{own}-{{:012x}}".format, count()).__next__
 
@@ -211,8 +211,8 @@ class WarcWriter:
         self._max_file_b = max_file_b
         self._fields = {"software": software, "format": "WARC File Format 1.1", "conformsTo": CONFORMS_TO, **info}
         self._now = now
-        # a source of its own, seeded by the system: two writers never make the same, also after a fork
-        self._new_id = new_id or record_ids(random.Random())
+        # from the system: two writers never make the same, also after a fork
+        self._new_id = new_id or record_ids(os.urandom(10))
         self._compress = compress
         self._serial = 0
         self._name = ""  # of the file being written; empty: none

@@ -6,7 +6,6 @@ Only the list of that wheel is used: its own class takes a tenth of a second to 
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from importlib.util import find_spec
 
 from weft.lazy import regex
 
@@ -70,6 +69,7 @@ def _unicode(label: str) -> str:
 @cache
 def _rules() -> frozenset[str]:
     """The lines of the list."""
+    from importlib.util import find_spec
     from pathlib import Path  # not needed by a crawl of one host
 
     spec = find_spec("publicsuffixlist")  # finds the folder, imports nothing

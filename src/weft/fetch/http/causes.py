@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import errno
-from typing import NamedTuple
 
+import msgspec
 import pycurl
 
 from weft.errors import Cause
@@ -109,7 +109,7 @@ _WORDS: tuple[tuple[str, Cause], ...] = (
 _CONNECT_CAUSES = {errno.ECONNREFUSED: Cause.CONNECT_REFUSED, errno.ETIMEDOUT: Cause.CONNECT_TIMEOUT}
 
 
-class Progress(NamedTuple):
+class Progress(msgspec.Struct, frozen=True):
     """How far a transfer came before it failed."""
 
     sent: bool = False  # the connection stood and the request was sent

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
+from binascii import b2a_base64
 from collections.abc import Callable
 
 from weft import __version__
@@ -151,7 +151,7 @@ def _parse_auth(network: Network, home_origins: frozenset[str]) -> dict[str, byt
         person, at, site = text.rpartition("@")
         if not at or ":" not in person:
             raise SpecError("--auth: the form is USER:PASSWORD@HOST, or HOST:PORT")  # the text itself is a secret
-        token = b64encode(person.encode())
+        token = b2a_base64(person.encode(), newline=False)
         site = site.lower()
         default_of = next((scheme for scheme, port in _DEFAULT_PORTS if site.endswith(port)), None)
         if default_of is not None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import socket
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pycurl
 
 from weft.fetch.http.answer import final_head
@@ -23,7 +24,7 @@ _ROBOTS = Purpose.ROBOTS
 FLOOD_B, FLOOD_SHARE = 1 << 20, 8  # more than this, and so many times the body that is kept, is no answer
 
 
-class Terms(NamedTuple):
+class Terms(msgspec.Struct, frozen=True):
     """The options of a handle that may change from request to request."""
 
     lines: list[bytes]
@@ -35,7 +36,7 @@ class Terms(NamedTuple):
     alone: bool  # on one of its own, in HTTP/1.1
 
 
-class Heard(NamedTuple):
+class Heard(msgspec.Struct, frozen=True):
     """How much had come in on a connection when its last answer ended."""
 
     fd: int
