@@ -18,7 +18,6 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import quote
 
 import msgspec
