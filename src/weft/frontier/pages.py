@@ -51,7 +51,7 @@ class Hand(msgspec.Struct, gc=False):
     is_ahead: bool = False  # taken ahead, and not asked yet
 
 
-class PageRow(msgspec.Struct):
+class PageRow(msgspec.Struct, gc=False):
     """A row of ``page`` as the frontier needs it, not yet written or just read."""
 
     id: int

@@ -9,12 +9,14 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Callable
+from functools import lru_cache
 
 import msgspec
 
 from weft.records import Lease, Purpose
 
 REST_MAX_S = 86_400.0
+KNOWN_BOUNDS = 4_096  # addresses whose bounds are remembered: they are asked for with every request
 HeadKey = tuple[int, int]
 END: HeadKey = (1 << 62, 0)
 START: HeadKey = (-(1 << 62), 0)
@@ -156,7 +158,7 @@ class Schedule:
         self.sites: dict[int, Site] = {}
         self.changed: set[Site] = set()  # whose clocks are to be stored
         self.touched: set[Site] = set()  # which perhaps have no work left
-        self._bounds_of = bounds_of  # ip -> (parallel requests, delay); 0 parallel: unbounded
+        self._bounds_of = lru_cache(KNOWN_BOUNDS)(bounds_of)  # ip -> (parallel requests, delay); 0 parallel: unbounded
         self._number = 0  # of entries in the heaps: the earlier one of two alike comes first
         self._ready: list[tuple[int, int, int, Site]] = []
         self._sleeping: list[tuple[float, int, Site]] = []
