@@ -662,7 +662,7 @@ def test_a_signal_before_anything(weft: Weft, name: str) -> None:
     """DESIGN section 6: interrupted is exit 3 also for a command that is still being loaded."""
     program = (
         "import os, signal, sys; from weft import cli\n"
-        f"cli._dispatch = lambda words: exec('os.kill(os.getpid(), signal.{name})', globals()) or 0\n"
+        f"cli._dispatch = lambda *_: exec('os.kill(os.getpid(), signal.{name})', globals()) or 0\n"
         "sys.exit(cli.main())"
     )
     run = subprocess.run([sys.executable, "-c", program], env=weft.environment, capture_output=True, check=False)

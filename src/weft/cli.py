@@ -44,20 +44,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if argv is not None:
         return _main(argv)
-    bundle = None
-    if sys.argv[1:2] in (["crawl"], ["resume"]):
-        import gc
-
-        from weft.bundle import Bundle
-
-        gc.disable()  # as while all the rest is loaded
-        bundle = Bundle("crawl")
-        bundle.find()
     from weft.streams import end_by_signals, ignore_signals, settle_in
 
     settle_in()
     end_by_signals(INTERRUPTED)
+    bundle = None
     try:
+        if sys.argv[1:2] in (["crawl"], ["resume"]):
+            import gc
+
+            from weft.bundle import Bundle
+
+            gc.disable()  # as while all the rest is loaded
+            bundle = Bundle("crawl")
+            bundle.find()
         return _main(sys.argv[1:], bundle)
     finally:
         ignore_signals()

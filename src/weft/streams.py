@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import atexit
 import os
-import signal
 import sys
 from io import BufferedWriter, FileIO, TextIOWrapper
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal
     from typing import NoReturn
 
     from _typeshed import ReadableBuffer
+else:
+    import _signal as signal  # the same without its enumerations, which take longer to load than all of this
 
 _STANDARD = (0, 1, 2)
 
@@ -91,7 +93,7 @@ def _is_alone() -> bool:
     return threading is None or threading.active_count() == 1
 
 
-def ending_signals() -> list[signal.Signals]:
+def ending_signals() -> list[int]:
     """What ends a command and stops a crawl; not a hang-up that whoever started it has ignored (nohup)."""
-    found = [signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    return [one for one in found if one.name != "SIGHUP" or signal.getsignal(one) is not signal.SIG_IGN]
+    found = {name: getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)}
+    return [one for name, one in found.items() if name != "SIGHUP" or signal.getsignal(one) != signal.SIG_IGN]
