@@ -228,7 +228,7 @@ pieces = st.sampled_from(
 
 
 @given(
-    st.lists(pieces, max_size=40), st.sampled_from(["http://h.test", "https://h", "http://", ""]), st.integers(0, 40)
+    st.lists(pieces, max_size=40), st.sampled_from(["http://h.test", "https://h", "http://é", ""]), st.integers(0, 40)
 )
 @example(["/a"] * 2, "http://h.test", 25)
 @example([f"/{number}" for number in range(33)], "http://h.test", 99)

@@ -198,9 +198,8 @@ PyObject *count_external(PyObject *Py_UNUSED(module), PyObject *args) {
         if (begins(text, size, own, own_size) || begins(text, size, other, other_size) || !begins(text, size, "http", 4))
             continue;
         const char *host = memchr(text, ':', (size_t)size), *end = text + size;
-        if (!host || end - host < 3) Py_RETURN_NONE;
-        const char *slash = memchr(host + 3, '/', (size_t)(end - host - 3)); /* behind "://" */
-        if (memchr(host, '@', (size_t)((slash ? slash : end) - host))) Py_RETURN_NONE;
+        const char *slash = host && end - host > 3 ? memchr(host + 3, '/', (size_t)(end - host - 3)) : NULL; /* behind "://" */
+        if (!slash || memchr(host, '@', (size_t)(slash - host))) Py_RETURN_NONE;
         found++;
     }
     return PyLong_FromSsize_t(found);

@@ -57,6 +57,14 @@ static int is_winding(const char *path, const char *end, Py_ssize_t most) {
     return 0;
 }
 
+/* The first slash behind the first eight characters, where a path begins; NULL where there is none. */
+static const char *path_of(const char *url, const char *end) {
+    for (int character = 0; character < 8 && url < end; character++)
+        do url++;
+        while (url < end && (*url & 0xC0) == 0x80); /* the rest of a character beyond ASCII */
+    return memchr(url, '/', (size_t)(end - url));
+}
+
 PyObject *url_marks(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count) {
     Py_ssize_t size, most = count == 2 ? PyLong_AsSsize_t(args[1]) : -1;
     if (count != 2 || (most == -1 && PyErr_Occurred())) {
@@ -65,7 +73,7 @@ PyObject *url_marks(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize
     }
     const char *url = PyUnicode_AsUTF8AndSize(args[0], &size);
     if (!url) return NULL;
-    const char *end = url + size, *path = size > 8 ? memchr(url + 8, '/', (size_t)(size - 8)) : NULL;
+    const char *end = url + size, *path = path_of(url, end);
     const char *query = path ? memchr(path, '?', (size_t)(end - path)) : NULL, *path_end = query ? query : end;
     long marks = crc_of(url, size) % 4 ? 0 : SAMPLED;
     if (query && query + 1 < end) marks |= HAS_QUERY;
