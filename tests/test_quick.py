@@ -56,6 +56,19 @@ def anchors(body: bytes) -> list[str]:
 CASES: dict[str, tuple[str | bytes, bool]] = {
     "nothing": ("", TAKEN),
     "no tags": ("a < b & c", TAKEN),
+    "relations": (
+        "<link rel=next href=1 title=' a  b '><link rel=NEXT href=2><link rel=next href=3><link href=4>"
+        "<link rel='' href=5><a rel=next href=6>c</a><a rel='no,Follow' href=7>d</a><a rel=next href=8>e</a>"
+        f"<link rel={'x' * 33} href=9><link rel={'x' * 34} href=10><link rel=&eacute; href=11>"
+        f"<a rel={'x' * 201} href=12>f</a>",
+        TAKEN,
+    ),
+    "a relation longer than is kept": (f"<link rel={'x' * 201} href=1>", LEFT),
+    "ends of what was opened last, and of others": (
+        "<a href=1><em>a</EM></a><a href=2><b>c</b >d</a><a href=3><code><span>e</span></code></a>"
+        "<my{e><a href=4>f</a></my[e><i><table><tr><td></i><a href=5>g</a></table></i><blink2><q>h</q></blink2>",
+        TAKEN,
+    ),
     "an ordinary page": (
         "<!doctype html><html lang=en><head><base href=/b/><title>T &amp; t</title><meta name=robots content=noindex>"
         "<link rel=canonical href=/c></head><body><p><a href=x rel='NoFollow, ugc'>x <b>y</b></a>"

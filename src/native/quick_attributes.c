@@ -103,14 +103,50 @@ PyObject *anchor_of(Reader *r, const unsigned char *bytes, Py_ssize_t size) {
     return kept;
 }
 
-PyObject *words_of(Reader *r, const Span *span) {
+int read_words(Reader *r, const Span *span, Words *words) {
     Span value;
-    if (!span || span->end == span->start) {
-        Py_INCREF(empty_text);
-        return empty_text;
+    words->text = NULL;
+    words->bytes = (Span){(unsigned char *)words->kept, (unsigned char *)words->kept};
+    if (!span || span->end == span->start) return DONE;
+    if (value_of(r, *span, &value) < 0) return FAILED;
+    Py_ssize_t size = size_of(value) <= r->max_anchor ? collapse(value.start, size_of(value), words->kept) : -1;
+    if (size < 0) {
+        words->text = anchor_of(r, value.start, size_of(value));
+        words->bytes.start = (const unsigned char *)(words->text ? PyUnicode_AsUTF8AndSize(words->text, &size) : NULL);
+        if (!words->bytes.start) return FAILED;
     }
-    if (value_of(r, *span, &value) < 0) return NULL;
-    return anchor_of(r, value.start, size_of(value));
+    words->bytes.end = words->bytes.start + size;
+    return DONE;
+}
+
+enum { SAID_PLACES = 32, MAX_SAID = 32 };
+
+static struct {
+    PyObject *function, *said;
+    Py_ssize_t size;
+    unsigned char text[MAX_SAID];
+} what_was_said[SAID_PLACES]; /* each in a place of its own, which the next one there takes over */
+
+PyObject *said_of(PyObject *function, Span text) {
+    Py_ssize_t size = size_of(text);
+    size_t place = size ? ((size_t)size * 7 + text.start[0] * 3u + text.end[-1]) % SAID_PLACES : 0;
+    if (what_was_said[place].function == function && what_was_said[place].size == size &&
+        memcmp(what_was_said[place].text, text.start, (size_t)size) == 0) {
+        Py_INCREF(what_was_said[place].said);
+        return what_was_said[place].said;
+    }
+    PyObject *given = text_of((const char *)text.start, size);
+    PyObject *said = given ? PyObject_CallFunctionObjArgs(function, given, NULL) : NULL;
+    Py_XDECREF(given);
+    if (!said || size > MAX_SAID) return said;
+    PyObject *old_function = what_was_said[place].function, *old = what_was_said[place].said;
+    Py_INCREF(function);
+    Py_INCREF(said);
+    what_was_said[place].function = function, what_was_said[place].said = said, what_was_said[place].size = size;
+    memcpy(what_was_said[place].text, text.start, (size_t)size);
+    Py_XDECREF(old_function);
+    Py_XDECREF(old);
+    return said;
 }
 
 PyObject *attribute_dict(Reader *r) {

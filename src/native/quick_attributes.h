@@ -48,8 +48,19 @@ Py_ssize_t collapse(const unsigned char *bytes, Py_ssize_t size, char *kept);
 /* The words of a text as they are kept: spaces collapsed, cut to the length of an anchor. */
 PyObject *anchor_of(Reader *r, const unsigned char *bytes, Py_ssize_t size);
 
-/* The value of an attribute as words: an anchor, or the empty text where there is none. */
-PyObject *words_of(Reader *r, const Span *span);
+/* The value of an attribute as words: an anchor, or nothing where there is none. */
+typedef struct {
+    Span bytes;
+    char kept[MAX_COLLAPSED]; /* where they stand, */
+    PyObject *text;           /* unless Python had to look */
+} Words;
+
+/* Reads them; whether it worked or not, they are to be left in the end. */
+int read_words(Reader *r, const Span *span, Words *words);
+static inline void leave_words(Words *words) { Py_XDECREF(words->text); }
+
+/* What a function of Python says of a text, by its bytes: that of the short ones is remembered. A new reference. */
+PyObject *said_of(PyObject *function, Span text);
 
 #pragma GCC visibility pop
 

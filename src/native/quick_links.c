@@ -30,13 +30,6 @@ static int is_plain_fragment(const unsigned char *start, const unsigned char *en
     return start == end;
 }
 
-/* Notes the texts of a link, of which the anchor is Python's. */
-static int note_with(Reader *r, PyObject *anchor, const char *fragment, Py_ssize_t fragment_size) {
-    Py_ssize_t size;
-    const char *bytes = PyUnicode_AsUTF8AndSize(anchor, &size);
-    return bytes ? note_link(r, bytes, size, fragment, fragment_size) : FAILED;
-}
-
 /* Where what stands before a fragment leads, as far as that is known or plain to see, and remembered then; NULL where
    Python has to say, or with an exception. */
 static PyObject *meaning_of(Reader *r, const unsigned char *start, const unsigned char *end) {
@@ -82,8 +75,11 @@ static int is_page_plain(const Reader *r) {
     return url && is_plain_page(url, size);
 }
 
-/* Adds a link; anchor and rel are borrowed, rel may be NULL. *place is where it stands, or -1 where it is not kept. */
-static int add_link(Reader *r, Span reference, PyObject *kind, PyObject *anchor, PyObject *rel, Py_ssize_t *place) {
+static const unsigned char no_bytes[1];
+static const Span nothing = {no_bytes, no_bytes};
+
+/* Adds a link; rel is borrowed, and may be NULL. *place is where it stands, or -1 where it is not kept. */
+static int add_link(Reader *r, Span reference, PyObject *kind, Span anchor, PyObject *rel, Py_ssize_t *place) {
     PyObject *target, *fragment = NULL;
     Py_ssize_t count = r->link_count, size = reference.end - reference.start, fragment_size = 0;
     const char *fragment_bytes = "";
@@ -133,7 +129,8 @@ static int add_link(Reader *r, Span reference, PyObject *kind, PyObject *anchor,
         Py_DECREF(at);
         if (failed) goto end;
     }
-    if (PyList_Append(r->targets, target) < 0 || note_with(r, anchor, fragment_bytes, fragment_size) < 0) goto end;
+    if (PyList_Append(r->targets, target) < 0) goto end;
+    if (note_link(r, (const char *)anchor.start, size_of(anchor), fragment_bytes, fragment_size) < 0) goto end;
     *place = count;
     result = DONE;
 end:
@@ -176,15 +173,14 @@ int open_link(Reader *r) {
     if (!href) return DONE;
     PyObject *rel_text = NULL;
     if (rel && rel->end > rel->start) {
-        PyObject *raw = text_of_value(r, *rel);
-        if (!raw) return FAILED;
-        rel_text = PyObject_CallFunctionObjArgs(r->rel_words, raw, NULL);
-        Py_DECREF(raw);
+        Span value;
+        if (value_of(r, *rel, &value) < 0) return FAILED;
+        rel_text = said_of(r->rel_words, value);
         if (!rel_text) return FAILED;
     }
     Span reference;
     int result = value_of(r, *href, &reference);
-    if (result > 0) result = add_link(r, reference, r->a_kind, empty_text, rel_text, &r->link_place);
+    if (result > 0) result = add_link(r, reference, r->a_kind, nothing, rel_text, &r->link_place);
     Py_XDECREF(rel_text);
     if (result <= 0) return result;
     r->in_link = 1;
@@ -234,33 +230,31 @@ int take_base(Reader *r) {
 int take_image(Reader *r) {
     const Span *src = attribute(r, "src"), *srcset = attribute(r, "srcset"), *description = attribute(r, "alt");
     if (r->in_link && description && size_of(*description) > r->max_anchor) return UNSURE;
-    PyObject *alt = words_of(r, description);
-    if (!alt) return FAILED;
-    int result = DONE;
-    if (r->in_link) {
+    Words alt;
+    int result = read_words(r, description, &alt);
+    if (result > 0 && r->in_link) {
         r->images++;
-        if (PyUnicode_GetLength(alt)) {
-            Py_ssize_t size;
-            const char *bytes = PyUnicode_AsUTF8AndSize(alt, &size);
-            if (!bytes || (r->link_alts.size && append(&r->link_alts, (const unsigned char *)" ", 1) < 0) ||
-                append(&r->link_alts, (const unsigned char *)bytes, size) < 0)
-                result = FAILED;
-        }
+        Py_ssize_t size = size_of(alt.bytes);
+        if (size && ((r->link_alts.size && append(&r->link_alts, (const unsigned char *)" ", 1) < 0) ||
+                     append(&r->link_alts, alt.bytes.start, size) < 0))
+            result = FAILED;
     }
     if (result > 0 && src && src->end > src->start) {
         Span reference;
         Py_ssize_t place;
         result = value_of(r, *src, &reference);
-        if (result > 0) result = add_link(r, reference, r->image_kind, alt, NULL, &place);
+        if (result > 0) result = add_link(r, reference, r->image_kind, alt.bytes, NULL, &place);
     }
     if (result > 0 && srcset && srcset->end > srcset->start) {
         PyObject *text = text_of_value(r, *srcset);
-        PyObject *done = text ? PyObject_CallMethodObjArgs(r->page, name_add_srcset, text, alt, NULL) : NULL;
+        PyObject *words = text ? text_of((const char *)alt.bytes.start, size_of(alt.bytes)) : NULL;
+        PyObject *done = words ? PyObject_CallMethodObjArgs(r->page, name_add_srcset, text, words, NULL) : NULL;
         Py_XDECREF(text);
+        Py_XDECREF(words);
         Py_XDECREF(done);
         result = done ? absorb_links(r) : FAILED;
     }
-    Py_DECREF(alt);
+    leave_words(&alt);
     return result;
 }
 
@@ -270,45 +264,40 @@ int take_script(Reader *r) {
     Py_ssize_t place;
     if (!src || src->end == src->start) return DONE;
     if (value_of(r, *src, &reference) < 0) return FAILED;
-    return add_link(r, reference, r->script_kind, empty_text, NULL, &place);
+    return add_link(r, reference, r->script_kind, nothing, NULL, &place);
 }
 
 int take_link(Reader *r) {
     const Span *href = attribute(r, "href"), *rel = attribute(r, "rel");
     if (!href || href->end == href->start) return DONE;
-    PyObject *rel_text = rel ? text_of_value(r, *rel) : empty_text;
-    if (!rel_text) return FAILED;
-    if (!rel) Py_INCREF(rel_text);
-    PyObject *title = words_of(r, attribute(r, "title")), *kind_and_words = NULL;
-    int result = FAILED;
-    if (!title) goto end;
-    if (PyUnicode_GetLength(rel_text) > r->max_rel) {
-        result = UNSURE;
-        goto end;
-    }
-    kind_and_words = PyObject_CallFunctionObjArgs(r->kind_by_rel, rel_text, NULL);
-    if (!kind_and_words) goto end;
+    Span value = nothing, reference;
+    if (rel && value_of(r, *rel, &value) < 0) return FAILED;
+    if (size_of(value) > r->max_rel) return UNSURE;
+    PyObject *kind_and_words = said_of(r->kind_by_rel, value);
+    if (!kind_and_words) return FAILED;
+    Words title;
+    int result = read_words(r, attribute(r, "title"), &title);
     PyObject *kind = PyTuple_GET_ITEM(kind_and_words, 0);
-    int is_canonical = PyObject_RichCompareBool(kind, r->canonical_kind, Py_EQ);
-    if (is_canonical < 0) goto end;
-    if (is_canonical) {
-        PyObject *reference = text_of_value(r, *href);
-        PyObject *done =
-            reference ? PyObject_CallMethodObjArgs(r->page, name_add_by_rel, reference, rel_text, title, NULL) : NULL;
-        Py_XDECREF(reference);
+    int is_canonical = result > 0 ? PyObject_RichCompareBool(kind, r->canonical_kind, Py_EQ) : -1;
+    if (is_canonical < 0) {
+        result = FAILED;
+    } else if (is_canonical && rel) {
+        PyObject *href_text = text_of_value(r, *href), *rel_text = href_text ? text_of_value(r, *rel) : NULL;
+        PyObject *words = rel_text ? text_of((const char *)title.bytes.start, size_of(title.bytes)) : NULL, *done = NULL;
+        if (words) done = PyObject_CallMethodObjArgs(r->page, name_add_by_rel, href_text, rel_text, words, NULL);
+        Py_XDECREF(href_text);
+        Py_XDECREF(rel_text);
+        Py_XDECREF(words);
         Py_XDECREF(done);
         result = done ? absorb_links(r) : FAILED;
     } else {
-        Span reference;
         Py_ssize_t place;
         result = value_of(r, *href, &reference);
         if (result > 0)
-            result = add_link(r, reference, kind, title, PyTuple_GET_ITEM(kind_and_words, 1), &place);
+            result = add_link(r, reference, kind, title.bytes, PyTuple_GET_ITEM(kind_and_words, 1), &place);
     }
-end:
-    Py_XDECREF(kind_and_words);
-    Py_XDECREF(title);
-    Py_DECREF(rel_text);
+    leave_words(&title);
+    Py_DECREF(kind_and_words);
     return result;
 }
 

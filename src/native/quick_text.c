@@ -3,13 +3,11 @@
 
 #include <string.h>
 
-PyObject *empty_text;
 static PyObject *one_space, *entities;
 
 int prepare_text(void) {
-    empty_text = PyUnicode_InternFromString("");
     one_space = PyUnicode_InternFromString(" ");
-    return empty_text && one_space ? 0 : -1;
+    return one_space ? 0 : -1;
 }
 
 static int is_ascii(const unsigned char *bytes, Py_ssize_t size) {

@@ -14,8 +14,6 @@ typedef struct {
     Py_ssize_t size, room;
 } Text;
 
-extern PyObject *empty_text;
-
 /* To be called once before anything else here; -1 where it failed. */
 int prepare_text(void);
 
