@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urldefrag, urljoin, urlsplit
 
-from process import ROOT, Cost, command_of, cost_of, environment, need_nginx, teller, use_source_tree
+from process import ROOT, SCRIPT, Cost, command_of, cost_of, environment, need_nginx, teller, use_source_tree
 
 use_source_tree()
 
@@ -339,7 +339,9 @@ def table(rows: Sequence[Mapping[str, object]]) -> str:
 
 def compared(args: argparse.Namespace, say: Callable[[str], None]) -> dict[str, object]:
     """Runs all in turns, and says who could not take part."""
-    chosen = [one for one in crawlers(command_of(args.weft)) if not args.only or any(w in one.name for w in args.only)]
+    chosen = [
+        one for one in crawlers(command_of(args.weft, SCRIPT)) if not args.only or any(w in one.name for w in args.only)
+    ]
     missing = {one.name: why for one in chosen if (why := install(one, args.place, say))}
     chosen = [one for one in chosen if one.name not in missing]
     found: dict[str, list[Measure]] = {one.name: [] for one in chosen}

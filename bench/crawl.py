@@ -26,7 +26,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from process import ROOT, Cost, command_of, cost_of, environment, need_nginx, reading, teller, use_source_tree
+from process import (
+    ROOT,
+    SCRIPT,
+    WEFT,
+    Cost,
+    command_of,
+    cost_of,
+    environment,
+    need_nginx,
+    reading,
+    teller,
+    use_source_tree,
+)
 
 use_source_tree()
 
@@ -281,7 +293,8 @@ def main(given: Sequence[str] | None = None) -> int:
     options += args.option
     site = invented_web(args.invented) if args.invented else debian_web(args.packages, args.gzip)
     with site as web, tempfile.TemporaryDirectory(prefix="weft-bench-") as name:
-        bench = Bench(web, command_of(args.weft), options, Path(name), args.gzip)
+        own = WEFT if args.profile or args.instructions else SCRIPT  # tools look into one process
+        bench = Bench(web, command_of(args.weft, own), options, Path(name), args.gzip)
         say = teller(args.json)
         bench.warm_up()
         if args.profile:

@@ -17,6 +17,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 WEFT = [sys.executable, "-m", "weft"]
 """The command of this source tree. ``--weft`` of the benchmarks names another one, to compare two versions."""
+SCRIPT = [str(ROOT / "weft")]
+"""The same as people start it: what comes before Python, and makes it start sooner, belongs to what a crawl costs."""
 
 
 def use_source_tree() -> None:
@@ -48,9 +50,9 @@ def teller(json: bool) -> Callable[[str], None]:
     return say
 
 
-def command_of(text: str | None) -> list[str]:
+def command_of(text: str | None, own: Sequence[str] = WEFT) -> list[str]:
     """The words of ``--weft``; without it, the command of this tree."""
-    return shlex.split(text) if text else list(WEFT)
+    return shlex.split(text) if text else list(own)
 
 
 def start(words: Sequence[str], log: Path, env: dict[str, str] | None = None) -> subprocess.Popen[bytes]:

@@ -26,7 +26,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from process import Cost, command_of, cost_of, cpu_s_of, environment, family_of, need_nginx, teller, use_source_tree
+from process import (
+    SCRIPT,
+    Cost,
+    command_of,
+    cost_of,
+    cpu_s_of,
+    environment,
+    family_of,
+    need_nginx,
+    teller,
+    use_source_tree,
+)
 
 use_source_tree()
 
@@ -123,7 +134,7 @@ def measure(web: Web, args: argparse.Namespace, say: Callable[[str], None]) -> d
     folders = {host_of(name): nginx.DOCUMENTATION[name].folder for name in web.packages}
     runs: list[Run] = []
     with tempfile.TemporaryDirectory(prefix="weft-processes-") as name, nginx.Nginx(folders) as server:
-        bench = Bench(web, server, command_of(args.weft), options, Path(name))
+        bench = Bench(web, server, command_of(args.weft, SCRIPT), options, Path(name))
         bench.run(args.processes)  # compiles, and fills the caches
         for _ in range(args.runs):
             for processes, crawls in ((1, 1), (args.processes, 1), (1, args.processes)):
