@@ -8,8 +8,7 @@
 #include <string.h>
 
 static PyObject *name_target_of, *name_take, *name_add_srcset, *name_add_by_rel, *name_rebase, *name_take_title,
-    *name_take_language, *name_learnt, *name_encoded,
-    *name_title;
+    *name_take_language, *name_learnt, *name_encoded, *name_title;
 
 int prepare_links(void) {
     const struct {
