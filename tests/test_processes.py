@@ -45,15 +45,18 @@ import kill
 from equal import archive_faults, differences, result_of
 
 FAST = ["--delay", "0", "--per-host", "8", "--retries", "1"]
-DEADLY = """
+NEEDS_TREE = "<template></template>"
+HOOK = """
 import os, signal
-import weft.parse.html as html
-plain = html.parse_page
-def parse_page(body, *args, **more):
-    if b"takes its reader down" in body:
+import weft.parse.tree as tree
+plain = tree.read_tree
+def read_tree(page, markup, *args):
+    with open({log!r}, "a") as log:
+        print(os.getpid(), file=log)
+    if b"takes its reader down" in markup:
         os.kill(os.getpid(), signal.SIGSEGV)
-    return plain(body, *args, **more)
-html.parse_page = parse_page
+    return plain(page, markup, *args)
+tree.read_tree = read_tree
 """
 
 
@@ -68,7 +71,7 @@ def test_the_same_crawl(invented: Callable[..., Served], weft: Weft, options: li
     assert differences(result_of(weft.folder / "1"), result_of(weft.folder / "3")) == []
     if not options:
         assert archive_faults(weft.folder / "3") == []
-        assert len(list((weft.folder / "3" / "warc").glob("*.warc.gz"))) == 3, "each worker has a file of its own"
+        assert len(list((weft.folder / "3" / "warc").glob("*.warc.gz"))) == 3, "each process has a file of its own"
     checked = weft("check", "3")
     assert checked.code == 0, checked.stdout
 
@@ -86,12 +89,8 @@ def test_a_page_that_kills_its_readers(site: Site, weft: Weft) -> None:
     site.page("/", links=[*names[:15], "/deadly", *names[15:]])
     for name in names:
         site.page(name, links=["/"])
-    site.page("/deadly", body="takes its reader down")
-    hook = weft.folder / "hook"
-    hook.mkdir()
-    (hook / "sitecustomize.py").write_text(DEADLY, encoding="utf-8")
-    path = os.pathsep.join((str(hook), weft.environment["PYTHONPATH"]))
-    ended = weft("crawl", site.url, "-o", "out", *FAST, "--processes", "2", env={"PYTHONPATH": path})
+    site.page("/deadly", body=f"{NEEDS_TREE} takes its reader down")
+    ended = weft("crawl", site.url, "-o", "out", *FAST, "--processes", "2", env=_hooked(weft))
     assert ended.code == 0, ended.stderr
     with StoredCrawl(weft.folder / "out") as stored:
         pages = {page.url: page for page in stored.pages(everything=True)}
@@ -101,6 +100,30 @@ def test_a_page_that_kills_its_readers(site: Site, weft: Weft) -> None:
     assert site.asked("/deadly") == 2
     checked = weft("check", "out")
     assert checked.code == 0, checked.stdout
+
+
+def _hooked(weft: Weft) -> dict[str, str]:
+    """An environment in which the builder of trees tells who runs it, and dies on some pages."""
+    hook = weft.folder / "hook"
+    hook.mkdir()
+    (hook / "sitecustomize.py").write_text(HOOK.format(log=str(weft.folder / "trees")), encoding="utf-8")
+    return {"PYTHONPATH": os.pathsep.join((str(hook), weft.environment["PYTHONPATH"]))}
+
+
+def test_trees_are_built_by_workers(site: Site, weft: Weft) -> None:
+    """A page that the crawl's own process has asked for and that needs the tree is read by a worker, asked once."""
+    names = [f"/p{number}" for number in range(60)]
+    site.page("/", links=names)
+    for number, name in enumerate(names):
+        site.page(name, links=["/", names[number - 1]], body=NEEDS_TREE)
+    crawl = weft.start("crawl", site.url, "-o", "2", *FAST, "--processes", "2", env=_hooked(weft))
+    assert crawl.wait(120) == 0
+    assert all(site.asked(name) == 1 for name in names)
+    readers = (weft.folder / "trees").read_text(encoding="ascii").split()
+    assert len(readers) == 60 and str(crawl.pid) not in readers
+    assert weft("crawl", site.url, "-o", "1", *FAST, "--processes", "1").code == 0
+    assert differences(result_of(weft.folder / "1"), result_of(weft.folder / "2")) == []
+    assert archive_faults(weft.folder / "2") == []
 
 
 def test_a_place_that_was_never_told_of_comes_back_with_its_lease(site: Site, tmp_path: Path) -> None:
@@ -164,7 +187,7 @@ def test_killing_the_crawl_ends_its_workers(site: Site, weft: Weft) -> None:
     site.page("/", links=[f"/slow{number}" for number in range(40)])
     for number in range(40):
         site.page(f"/slow{number}", delay_s=600.0)
-    crawl = weft.start("crawl", site.url, "-o", "out", *FAST, "--processes", "2")
+    crawl = weft.start("crawl", site.url, "-o", "out", *FAST, "--processes", "3")
     assert _await(lambda: site.asked("/slow0") > 0 and len(kill.workers_of(crawl.pid)) == 2)
     family = [*kill.children_of(crawl.pid), *kill.workers_of(crawl.pid)]
     assert len(family) == 3
@@ -296,7 +319,7 @@ def test_auto_starts_alone(site: Site, weft: Weft) -> None:
 
 
 def test_auto_grows_when_it_is_busy(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that has no time left hands over to workers in the middle of its crawl, and loses nothing by it."""
+    """A process that has no time left is joined by workers in the middle of its crawl, and loses nothing by it."""
     early, late = [f"/a{number}" for number in range(10)], [f"/b{number}" for number in range(30)]
     last = 0  # of a chain of pages that goes on until workers have been at work for a while
 
@@ -308,18 +331,21 @@ def test_auto_grows_when_it_is_busy(site: Site, tmp_path: Path, monkeypatch: pyt
         number = int(request.path.removeprefix("/chain/"))
         if not last and archives("grown") > 1:
             last = number + 20
-        return Response(body=html_page(request.path, links=late if number == last else [f"/chain/{number + 1}"]))
+        leaves = [f"/leaf/{number}/{leaf}" for leaf in "abc"]  # something to do for others
+        onward = late if number == last else [f"/chain/{number + 1}"]
+        return Response(body=html_page(request.path, links=[*leaves, *onward]))
 
     site.page("/", links=[*early, "/chain/1"])
     for name in (*early, *late):
         site.page(name, links=["/"])
     site.serve("/chain/*", chain)
+    site.serve("/leaf/*", lambda request: Response(body=html_page(request.path)))
     options: dict[str, object] = {"delay": 0, "per_host": 4}
     monkeypatch.setattr("weft.assemble.usable_cores", lambda: 2)
-    monkeypatch.setattr("weft.crew.growing.WATCHED_S", 0.0)
+    monkeypatch.setattr("weft.crew.joint.WATCHED_S", 0.0)
     for name, busy in (("grown", 0.0), ("alone", 2.0)):
-        monkeypatch.setattr("weft.crew.growing.BUSY_SHARE", busy)
-        assert asyncio.run(_crawled([site.url], tmp_path / name, options)) == 41 + last
+        monkeypatch.setattr("weft.crew.joint.BUSY_SHARE", busy)
+        assert asyncio.run(_crawled([site.url], tmp_path / name, options)) == 41 + 4 * last
     assert archives("alone") == 1 and archives("grown") > 1
     assert differences(result_of(tmp_path / "alone"), result_of(tmp_path / "grown")) == []
     assert archive_faults(tmp_path / "grown") == []
@@ -350,7 +376,7 @@ def test_one_rate_for_all(tmp_path: Path) -> None:
     path = tmp_path / "parsing"
     make_marks(path)
     add_slots(path, 2)
-    one, other = SharedRate(1_000, path, 1), SharedRate(1_000, path, 1)
+    one, other = SharedRate(1_000, path), SharedRate(1_000, path)
     assert one.spend(90, 10.0) and not other.spend(90, 10.0)
     assert not one.refill(10.05) and one.refill(10.1)
     assert not other.spend(200, 10.1) and not one.refill(10.2)
@@ -468,7 +494,7 @@ def test_a_worker_whose_folder_is_gone_says_so(tmp_path: Path) -> None:
     plain = CrawlSpec()
     ours, theirs = pair()
     with ours, theirs:
-        send_blocking(ours, Hello(plain, str(tmp_path / "gone"), "run-1", 1, 2, [], 0.0, 0))
+        send_blocking(ours, Hello(plain, str(tmp_path / "gone"), "run-1", 1, [], 0.0, 0))
         asyncio.run(worker_main(receive_blocking(theirs, Hello), theirs, None))
         report = receive_blocking(ours, Report)
     assert report is not None and "gone" in report.failure

@@ -8,6 +8,7 @@ import os
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,8 @@ import msgspec
 from weft import __version__
 from weft.crew.alone import Alone
 from weft.crew.cores import give_memory_back, memory_b, usable_cores
-from weft.crew.finish import Finisher, make_archive
-from weft.crew.mark import ParseMark, make_marks, marked_page
+from weft.crew.finish import Finisher, make_archive, needs_trees
+from weft.crew.mark import WORKER_SLOTS, ParseMark, add_slots, make_marks, marked_page
 from weft.db import Database, open_writer
 from weft.errors import Cause
 from weft.fetch.cookies import CookieJar, CookieRow
@@ -45,6 +46,7 @@ from weft.url import Normalizer, host_of, origin_of, site_of
 
 if TYPE_CHECKING:
     from weft.crew.nursery import Nursery
+    from weft.crew.rate import SharedRate
     from weft.crew.team import Team
     from weft.fetch.sitemaps import Sitemap
     from weft.records import Lease
@@ -354,13 +356,12 @@ def _committed(database: Database) -> dict[str, int]:
 
 @asynccontextmanager
 async def _crew(parts: Parts, run_id: int, nursery: Nursery | None) -> AsyncIterator[Crew]:
-    """Those who ask for this run: the crawl itself, workers, or first the one and then the others."""
-    if nursery is not None:
-        async with _team(parts, run_id, _processes(parts.spec), nursery) as team:
-            yield team
-        return
-    spec = parts.spec
-    fetcher = Fetcher(spec, parts.policy, jar=parts.jar, home_origins=parts.home_origins, epoch_ms=parts.clock.epoch_ms)
+    """Those who ask for this run: the crawl itself, and workers beside it, from the start or when they pay."""
+    spec, processes = parts.spec, _processes(parts.spec)
+    rate = _shared_rate(parts) if processes > 1 else None
+    fetcher = Fetcher(
+        spec, parts.policy, jar=parts.jar, home_origins=parts.home_origins, epoch_ms=parts.clock.epoch_ms, rate=rate
+    )
     asking: Fetcher = parts.own.made("downloader", fetcher)
     mark = ParseMark(parts.folder.parsing)
     try:
@@ -370,27 +371,46 @@ async def _crew(parts: Parts, run_id: int, nursery: Nursery | None) -> AsyncIter
             )
             alone = Alone(asking, Finisher(spec, mark, archive))
             try:
-                if spec.politeness.processes is not None or _processes(spec) < 2:
+                if processes < 2:
                     yield alone
                 else:
-                    from weft.crew.growing import Growing
+                    from weft.crew.joint import Joint
 
-                    async with Growing(alone, lambda: _team(parts, run_id, _processes(spec), None).begin()) as crew:
+                    team = partial(_team, parts, run_id, nursery)
+                    at_once, goes_on = spec.politeness.processes is not None, not needs_trees(spec)
+                    async with Joint(alone, team, at_once=at_once, goes_on=goes_on) as crew:
                         yield crew
             finally:
                 archive.close()
     finally:
         mark.close()
+        if rate is not None:
+            rate.close()
 
 
-def _team(parts: Parts, run_id: int, number: int, nursery: Nursery | None) -> Team:
+def _shared_rate(parts: Parts) -> SharedRate | None:
+    """The bound of bytes a second for this process and those that may join it; None where there is none."""
+    rate_b = parts.spec.limits.max_rate_b
+    if not rate_b:
+        return None
+    from weft.crew.rate import SharedRate
+
+    add_slots(parts.folder.parsing, WORKER_SLOTS)
+    return SharedRate(rate_b, parts.folder.parsing)
+
+
+def _team(parts: Parts, run_id: int, nursery: Nursery | None) -> Team:
+    """The workers: as many as processes are to ask, less the crawl's own where it goes on."""
     from weft.crew.team import Team
 
-    prefix = f"{run_id:05d}"
-    team = Team(parts.spec, number, parts.folder, prefix, parts.home_origins, parts.clock, parts.jar, nursery)
+    beside_crawl = not needs_trees(parts.spec)
+    team = Team(
+        parts.spec, _processes(parts.spec) - beside_crawl, parts.folder, f"{run_id:05d}", parts.home_origins,
+        parts.clock, parts.jar, nursery, beside_crawl=beside_crawl,
+    )  # fmt: skip
     if team.bodies is not None:
         parts.store.share_bodies(team.bodies)
-    return team
+    return team.begin()
 
 
 async def run_crawl(crawl: Crawl) -> StopReason:

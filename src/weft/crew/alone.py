@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from weft.conclude import Concluded
-from weft.crew.finish import Finisher
+from weft.crew.finish import Finisher, HandOver
 from weft.fetch.http import Fetcher
 from weft.records import Failure, Lease
 
@@ -41,6 +41,10 @@ class Alone:
 
     def next(self) -> list[Concluded]:
         return self._finisher.finish(self._fetcher.finished) if self._fetcher.finished else []
+
+    def hand_over(self, to: HandOver | None) -> None:
+        """Pages that need the tree are read by somebody else from now on; None: here, as all others."""
+        self._finisher.hand_over = to
 
     def room_ahead(self, untaken: int) -> Iterable[tuple[int, int, int]]:
         return ()

@@ -22,7 +22,7 @@ from weft.fetch.http import user_agent_of
 from weft.fetch.robots import agents_of
 from weft.own import OwnParts
 from weft.parse.content import declared_type, field_that_counts, media_type
-from weft.parse.html import parse_page
+from weft.parse.html import NeedsTree, parse_page, reads_quickly
 from weft.records import PAGE, Failure, Fetched, Lease, Links, Parsed
 from weft.spec import CrawlSpec, Limits
 from weft.store.archive import Archive, FindBody, NoArchive
@@ -35,6 +35,7 @@ ERROR_PAGE_B = 1 << 16  # up to which one is kept to know it again
 _READ_HEADERS = frozenset({"content-type", "x-robots-tag", "link", "refresh", "content-language"})
 
 Sketch = Callable[[str], bytes]
+HandOver = Callable[[Lease, Fetched], None]
 OwnParser = Callable[[bytes, str, str | None, Parsed], Parsed]
 """(body, url, content type, what weft read) -> what is read."""
 
@@ -50,6 +51,7 @@ class Finisher:
         self._mark = mark
         self._sketch = sketch_of(spec)
         self._text = ""  # of the page read last
+        self.hand_over: HandOver | None = None  # whoever reads the pages that need the tree; None: we do
         self._error_page: tuple[tuple[bytes, list[tuple[str, str]]], Parsed] | None = (
             None  # the last one, and what it says
         )
@@ -69,20 +71,25 @@ class Finisher:
             size_b += len(answer.body) if isinstance(answer, Fetched) else 0
         finished: list[Concluded] = []
         texts: list[str] = []
+        read: list[Fetched | Failure] = []
         for lease, answer in group:
             self._text = ""
-            finished.append(self._conclude(lease, answer))
+            done = self._conclude(lease, answer)
+            if done is None:
+                continue
+            finished.append(done)
             texts.append(self._text)
+            read.append(answer)
         if self._sketch is not None:
             for done, text in zip(finished, texts, strict=True):
                 if text and done.stored_2xx:
                     _add_sketch(done, text, self._sketch)
-        for done, (_, answer) in zip(finished, group, strict=True):
+        for done, answer in zip(finished, read, strict=True):
             self.archive.keep(done, answer)
         return finished
 
-    def _conclude(self, lease: Lease, answer: Fetched | Failure) -> Concluded:
-        """What an answer means. A bug met on one hostile page is a record, not the end."""
+    def _conclude(self, lease: Lease, answer: Fetched | Failure) -> Concluded | None:
+        """What an answer means; None: it is handed over. A bug met on one hostile page is a record, not the end."""
         try:
             match answer:
                 case Failure():
@@ -92,6 +99,10 @@ class Finisher:
                     done = conclude_answer(lease, answer, self._parse if page else _not_parsed)
                 case _:
                     assert_never(answer)
+        except NeedsTree:
+            assert self.hand_over is not None and isinstance(answer, Fetched)
+            self.hand_over(lease, answer)
+            return None
         except Exception:  # the border to the parser: whatever a page does to it must not end the crawl
             done = conclude_bug(lease, self._limits)
         return done
@@ -126,6 +137,7 @@ class Finisher:
                 agents=self._agents,
                 max_links=self._limits.max_links_per_page,
                 with_text=self._sketch is not None,
+                may_build=self.hand_over is None,
             )
             self._text = parsed.text
             for parse in self._own:
@@ -133,6 +145,11 @@ class Finisher:
                 if not isinstance(parsed.links, Links):  # any links will do
                     parsed = msgspec.structs.replace(parsed, links=Links.of(parsed.links))
             return parsed
+
+
+def needs_trees(spec: CrawlSpec) -> bool:
+    """Whether every page is read by way of its tree: the compiled reader is not there, or gives no text."""
+    return not reads_quickly() or spec.duplicates.near is not None
 
 
 def sketch_of(spec: CrawlSpec) -> Sketch | None:

@@ -10,6 +10,8 @@ from types import TracebackType
 
 SLOT_B = 4096
 MARKED_B = SLOT_B - 2  # of a URL
+RATE_SLOT = 1  # of the bucket that all share (rate.py); the first slot is the crawl's own
+WORKER_SLOTS = 2  # where those of workers begin
 _LENGTH = struct.Struct("<H")
 
 

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from weft.conclude import Concluded
-from weft.records import Lease
+from weft.records import Fetched, Lease
 from weft.spec import CrawlSpec
 
 BUFFER_B = 1 << 20
@@ -31,14 +31,16 @@ class Hello(msgspec.Struct, array_like=True):
     folder: str
     prefix: str  # of its WARC files
     slot: int  # of its mark
-    rate_slot: int  # of the rate that all share
     home_origins: list[str]
     clock_start_s: float
     clock_epoch_ms: int
 
 
 class Job(msgspec.Struct, array_like=True, gc=False):
-    """One lease to be asked: at once, or (``ahead``) in the place of the next request of its site that ends."""
+    """One lease to be asked: at once, or (``ahead``) in the place of the next request of its site that ends.
+
+    One that was answered elsewhere already (``answer``) is only to be read.
+    """
 
     number: int
     lease: Lease
@@ -46,6 +48,7 @@ class Job(msgspec.Struct, array_like=True, gc=False):
     cookie: str | None
     ahead: bool
     clocks: tuple[tuple[str, float], ...] = ()  # whose requests must be how far apart, start to start
+    answer: Fetched | None = None
 
 
 class Orders(msgspec.Struct, array_like=True):

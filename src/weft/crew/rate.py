@@ -10,20 +10,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from weft.crew.mark import SLOT_B
+from weft.crew.mark import RATE_SLOT, SLOT_B
 from weft.fetch.http import Rate
 
 _STATE = struct.Struct("<?dd")  # whether it was ever used, bytes left, when that was
 
 
 class SharedRate(Rate):
-    """The same bucket for whoever opens the same slot of the same file. Times are of the machine's monotonic clock."""
+    """The same bucket for whoever opens the same file. Times are of the machine's monotonic clock."""
 
-    def __init__(self, rate_b: int, path: Path, slot: int) -> None:
+    def __init__(self, rate_b: int, path: Path) -> None:
         super().__init__(rate_b)
         self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-        self._map = mmap.mmap(self._file, (slot + 1) * SLOT_B)
-        self._at = slot * SLOT_B
+        self._map = mmap.mmap(self._file, (RATE_SLOT + 1) * SLOT_B)
+        self._at = RATE_SLOT * SLOT_B
 
     def spend(self, size_b: int, now_s: float) -> bool:
         with self._held():

@@ -22,7 +22,7 @@ import msgspec
 
 from weft.conclude import Concluded, conclude_failure
 from weft.crew.births import Births
-from weft.crew.mark import add_slots, clear_mark, marked_page
+from weft.crew.mark import WORKER_SLOTS, add_slots, clear_mark, marked_page
 from weft.crew.member import Member
 from weft.crew.messages import ALL_SITES, Ended, Hello, Job, Line, Orders, Report
 from weft.crew.nursery import Nursery
@@ -33,7 +33,7 @@ from weft.fetch.cookies import CookieJar
 from weft.fetch.http import descriptor_budget
 from weft.folder import Folder
 from weft.ports import Clock
-from weft.records import Failure, Lease
+from weft.records import Failure, Fetched, Lease
 from weft.spec import CrawlSpec
 from weft.store.bodies import share_bodies
 from weft.store.warc_recovery import cut_files
@@ -53,10 +53,11 @@ class Team:
 
     def __init__(
         self, spec: CrawlSpec, workers: int, folder: Folder, prefix: str, home_origins: Sequence[str], clock: Clock,
-        jar: CookieJar | None, nursery: Nursery | None = None,
+        jar: CookieJar | None, nursery: Nursery | None = None, *, beside_crawl: bool = False,
     ) -> None:  # fmt: skip
         self._spec = spec
         self._size = workers
+        self._processes = workers + beside_crawl  # that ask: the crawl's own may be one of them
         self._folder = folder
         self._prefix = prefix
         self._home_origins = list(home_origins)
@@ -65,10 +66,10 @@ class Team:
         self._marks = folder.parsing
         self._ahead_max = AHEAD_MAX if not spec.politeness.delay_s and spec.politeness.order == "bfs" else 0
         self._at_once = workers * descriptor_budget()
-        add_slots(folder.parsing, 1 + workers + 1)  # the crawl's own, the workers', and that of the rate
+        add_slots(folder.parsing, WORKER_SLOTS + workers)
         self.bodies = share_bodies()
         rate_b = spec.limits.max_rate_b
-        self._rate = SharedRate(rate_b, folder.parsing, 1 + workers) if rate_b else None
+        self._rate = SharedRate(rate_b, folder.parsing) if rate_b else None
         self._members: list[Member] = []
         self._births = Births(nursery)
         self._born = 0
@@ -134,8 +135,9 @@ class Team:
         return min(workers, self._at_once) - sum(member.running for member in self._members)
 
     def start(self, lease: Lease, addresses: Sequence[str], gap_s: float) -> None:
-        clocks = self._clocks(lease, addresses, gap_s)
-        member = self._keeper(clocks[0][0]) if clocks else self._member_for(lease.site)
+        clocks = self.clocks(lease, addresses, gap_s)
+        keeper = self.keeper(clocks) if clocks else None
+        member = keeper or self._member_for(lease.site)
         job = self._job(lease, addresses, ahead=False, clocks=clocks)
         member.begin(job)
         self._give(member, job)
@@ -143,7 +145,7 @@ class Team:
     def room_ahead(self, untaken: int) -> Iterable[tuple[int, int, int]]:
         if not self._opened:  # the first that is ready begins, and leaves the others their share
             return
-        most_ahead = min(self._ahead_max, untaken // len(self._members))  # what is left is for all
+        most_ahead = min(self._ahead_max, untaken // self._processes)  # what is left is for all
         for member in self._members if most_ahead else ():
             room = most_ahead - member.waiting
             if 4 * room < most_ahead:
@@ -159,6 +161,13 @@ class Team:
         job = self._job(lease, addresses, ahead=True)
         member.wait(job)
         self._give(member, job)
+
+    def read(self, lease: Lease, answer: Fetched) -> None:
+        """Has a page read that was asked for by the crawl's own process."""
+        member = self._member_for(lease.site)
+        job = self._job(lease, (), ahead=False)
+        member.begin(job)
+        self._give(member, job, answer)
 
     def feed(self, take_ahead: Callable[[], None]) -> None:
         if len(self._finished) > BACKLOG_MAX:
@@ -253,11 +262,22 @@ class Team:
         least = min(self._members, key=lambda member: (not member.ready, member.running))
         return own if own.ready and own.running <= least.running + SPREAD else least
 
-    def _keeper(self, clock: str) -> Member:
-        """The worker that has all requests of a clock."""
-        return self._members[crc32(clock.encode()) % len(self._members)]
+    @property
+    def least_running(self) -> int:
+        """How many requests the worker has that has least."""
+        return min(member.running for member in self._members)
 
-    def _clocks(self, lease: Lease, addresses: Sequence[str], gap_s: float) -> tuple[tuple[str, float], ...]:
+    @property
+    def is_ahead_of_us(self) -> bool:
+        """Whether workers have reported more than the crawl finds time to store."""
+        return len(self._finished) > BACKLOG_MAX
+
+    def keeper(self, clocks: Sequence[tuple[str, float]]) -> Member | None:
+        """The worker that has all requests of the first of these clocks; None: the crawl's own process."""
+        place = crc32(clocks[0][0].encode()) % self._processes
+        return self._members[place] if place < len(self._members) else None
+
+    def clocks(self, lease: Lease, addresses: Sequence[str], gap_s: float) -> tuple[tuple[str, float], ...]:
         """The clocks that the worker has to heed, first the one that most share."""
         ip_gap_s = self._spec.politeness.ip_delay_s if addresses else 0.0
         by_ip = ((addresses[0], ip_gap_s),) if ip_gap_s else ()
@@ -270,9 +290,9 @@ class Team:
         cookie = self._jar.header_for(lease.url, self._clock.epoch_ms() / 1000) if self._jar is not None else None
         return Job(self._jobs, lease, tuple(addresses), cookie, ahead, clocks)
 
-    def _give(self, member: Member, job: Job) -> None:
+    def _give(self, member: Member, job: Job, answer: Fetched | None = None) -> None:
         member.jobs[job.number] = job
-        member.orders.jobs.append(job)
+        member.orders.jobs.append(job if answer is None else msgspec.structs.replace(job, answer=answer))
         self._send_soon()
 
     def _send_soon(self) -> None:
@@ -391,13 +411,12 @@ class Team:
 
     def _hello(self, member: Member) -> Hello:
         limits = self._spec.limits
-        share = msgspec.structs.replace(limits, max_memory_b=limits.max_memory_b // self._size)
+        share = msgspec.structs.replace(limits, max_memory_b=limits.max_memory_b // self._processes)
         return Hello(
             msgspec.structs.replace(self._spec, limits=share),
             str(self._folder.path),
             member.prefix,
-            1 + member.slot,
-            1 + self._size,
+            WORKER_SLOTS + member.slot,
             self._home_origins,
             *self._clock.started,
         )
@@ -412,7 +431,7 @@ class Team:
         if self._ending or self._trouble is not None:
             self._wake()
             return
-        for job, deed in self._suspects.blame(member, marked_page(self._marks, 1 + member.slot)):
+        for job, deed in self._suspects.blame(member, marked_page(self._marks, WORKER_SLOTS + member.slot)):
             self._give_up(member, job, deed)
         self._bring_back([(job.lease, not member.is_ahead(job)) for job in member.jobs.values()])
         self._forget_jobs(member)
@@ -424,7 +443,7 @@ class Team:
             )
         else:
             try:
-                clear_mark(self._marks, 1 + member.slot)
+                clear_mark(self._marks, WORKER_SLOTS + member.slot)
                 self._members[member.slot] = self._new_member(member.slot)
             except (WeftError, OSError) as error:
                 self._trouble = BugError(f"no other worker process could be started: {error}")

@@ -93,7 +93,7 @@ class Worker:
             jar=self._cookies,
             home_origins=hello.home_origins,
             epoch_ms=clock.epoch_ms,
-            rate=SharedRate(rate_b, self._folder.parsing, hello.rate_slot) if rate_b else None,
+            rate=SharedRate(rate_b, self._folder.parsing) if rate_b else None,
         )
         self._fetcher: Fetcher = OwnParts(hello.spec.own.parts).made("downloader", fetcher)
         self._mark = ParseMark(self._folder.parsing, hello.slot)
@@ -139,7 +139,10 @@ class Worker:
 
     def _follow(self, orders: Orders) -> None:
         for job in orders.jobs:
-            if job.ahead:
+            if job.answer is not None:
+                self._jobs[id(job.lease)] = job
+                self._fetcher.finished.append((job.lease, job.answer))
+            elif job.ahead:
                 self._ahead.setdefault(job.lease.site, {})[job.number] = job
             else:
                 self._start(job)

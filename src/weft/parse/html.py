@@ -9,15 +9,25 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Final
 
+from weft import native
 from weft.parse.content import HTML_TYPES, charset_of, decode, media_type, sniff_encoding
 from weft.parse.elements import Elements
 from weft.parse.quick import QuickPage
 from weft.parse.xhtml import markup_of
 from weft.records import Parsed
 
-__all__ = ["MAX_LINKS", "parse_page"]
+__all__ = ["MAX_LINKS", "NeedsTree", "parse_page", "reads_quickly"]
 
 MAX_LINKS: Final = 20_000
+
+
+class NeedsTree(Exception):
+    """The tags of a page alone do not tell what it says, and no tree was to be built of it."""
+
+
+def reads_quickly() -> bool:
+    """Whether ordinary pages need no tree: the compiled reader is there."""
+    return native.read is not None
 
 
 def parse_page(
@@ -32,8 +42,9 @@ def parse_page(
     agents: Collection[str] = ("weft",),
     max_links: int = MAX_LINKS,
     with_text: bool = False,
+    may_build: bool = True,
 ) -> Parsed:
-    """What a document says, whatever it is; never raises.
+    """What a document says, whatever it is; never raises, but for ``NeedsTree`` where no tree may be built.
 
     Of what is no HTML only type and headers count. Links come in document order, those of headers first. ``agents``
     are the names, in lower case, that robots directives may address; ``with_text``: the visible text is wanted too.
@@ -54,6 +65,8 @@ def parse_page(
         quick.take_headers(*headers)
         if quick.read(markup, markup_encoding):
             return quick.parsed(media, encoding)
+    if not may_build:
+        raise NeedsTree
     from weft.parse.tree import TreePage, read_tree  # the tree builder is loaded for the first page that needs it
 
     page = TreePage(url, encoding, max_links, agents)

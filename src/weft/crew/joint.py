@@ -1,7 +1,12 @@
-"""The crew of `--processes auto`: one process, until it is busy all the time; then as many as there are cores.
+"""The crew of several processes: the crawl's own, which begins at once, and workers that join it (E6).
 
-Most crawls wait for servers and for delays, and more processes would only cost their start. Where the one process has
-no time left to wait, workers are started, and from then on get all leases; what is under way here ends here.
+`--processes auto` has them join when the one process is busy all the time: most crawls wait for servers and for delays,
+and more processes would only cost their start.
+
+The crawl's own process goes on asking beside its workers: what it reads itself need not be packed, sent and unpacked.
+But it reads only pages that need no tree. The others are handed to a worker, so that a page on which the parser dies
+takes no crawl down. Where every page needs the tree, workers get all leases as soon as they are ready, and what is
+under way here ends here.
 """
 
 from __future__ import annotations
@@ -19,21 +24,27 @@ if TYPE_CHECKING:
 
 BUSY_SHARE = 0.8  # of a second and more: what is left would not be worth the start of a process
 WATCHED_S = 1.0
+REPORTS_IN_A_ROW = 4  # of workers, then answers of our own: only here can reports be stored, so they come first
 
 
-class Growing:
-    """Works alone, and hands over to a team as soon as that pays."""
+class Joint:
+    """See the module. ``at_once``: workers join at once; ``goes_on``: this process asks beside them."""
 
-    def __init__(self, alone: Alone, make_team: Callable[[], Team]) -> None:
+    def __init__(self, alone: Alone, make_team: Callable[[], Team], *, at_once: bool, goes_on: bool) -> None:
         self._alone = alone
         self._make_team = make_team
+        self._at_once = at_once
+        self._goes_on = goes_on
         self._team: Team | None = None
         self._wake: Callable[[], None] = _nothing
+        self._reports = 0
         self._since_s = time.monotonic()
         self._cpu_s = time.process_time()
         self._ending = False
 
-    async def __aenter__(self) -> Growing:
+    async def __aenter__(self) -> Joint:
+        if self._at_once:
+            self._grow()
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -43,6 +54,8 @@ class Growing:
     def on_finished(self, wake: Callable[[], None]) -> None:
         self._wake = wake
         self._alone.on_finished(wake)
+        if self._team is not None:
+            self._team.on_finished(wake)
 
     @property
     def running(self) -> int:
@@ -58,8 +71,21 @@ class Growing:
         return self._team.free(workers) - self._alone.running
 
     def start(self, lease: Lease, addresses: Sequence[str], gap_s: float) -> None:
-        crew = self._team if self._team is not None and self._team.is_open else self._alone
-        crew.start(lease, addresses, gap_s)
+        team = self._team
+        if team is None or not team.is_open or (self._goes_on and self._is_ours(team, lease, addresses, gap_s)):
+            self._alone.start(lease, addresses, gap_s)
+        else:
+            team.start(lease, addresses, gap_s)
+
+    def _is_ours(self, team: Team, lease: Lease, addresses: Sequence[str], gap_s: float) -> bool:
+        """Whether this process asks itself: as much as each of its workers, as long as it has time for that.
+
+        A request that ends at a worker is followed by the next one there, so nobody's share grows at its cost.
+        """
+        clocks = team.clocks(lease, addresses, gap_s)
+        if clocks:
+            return team.keeper(clocks) is None
+        return not team.is_ahead_of_us and self._alone.running <= team.least_running and self._alone.free(1 << 30) > 0
 
     def room_ahead(self, untaken: int) -> Iterable[tuple[int, int, int]]:
         return self._team.room_ahead(untaken) if self._team is not None else ()
@@ -76,7 +102,14 @@ class Growing:
         self._alone.fail(lease, failure)
 
     def next(self) -> list[Concluded]:
-        return (self._team.next() if self._team is not None else []) or self._alone.next()
+        if self._team is None:
+            return self._alone.next()
+        ended = self._team.next() if self._reports < REPORTS_IN_A_ROW else []
+        if ended:
+            self._reports += 1
+            return ended
+        self._reports = 0
+        return self._alone.next() or self._team.next()
 
     def brought_back(self) -> list[tuple[Lease, bool]]:
         return self._team.brought_back() if self._team is not None else []
@@ -88,6 +121,7 @@ class Growing:
 
     async def cancel_all(self) -> list[tuple[Lease, bool]]:
         left = await self._alone.cancel_all()
+        self._alone.hand_over(None)  # nobody is left who could read for us
         return left + (await self._team.cancel_all() if self._team is not None else [])
 
     def flush(self) -> Mapping[str, tuple[int, bool]]:
@@ -112,8 +146,13 @@ class Growing:
         busy = (cpu_s - self._cpu_s) / passed_s
         self._since_s, self._cpu_s = now_s, cpu_s
         if busy >= BUSY_SHARE:
-            self._team = self._make_team()
-            self._team.on_finished(self._wake)
+            self._grow()
+
+    def _grow(self) -> None:
+        self._team = self._make_team()
+        self._team.on_finished(self._wake)
+        if self._goes_on:
+            self._alone.hand_over(self._team.read)
 
 
 def _nothing() -> None:
