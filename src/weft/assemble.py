@@ -16,7 +16,7 @@ import msgspec
 
 from weft import __version__
 from weft.crew.alone import Alone
-from weft.crew.cores import give_memory_back, memory_b, usable_cores
+from weft.crew.cores import give_memory_back, memory_b, share_of_memory, usable_cores
 from weft.crew.finish import Finisher, make_archive, needs_trees
 from weft.crew.mark import WORKER_SLOTS, ParseMark, add_slots, make_marks, marked_page
 from weft.db import Database, open_writer
@@ -255,7 +255,7 @@ def _go_on_with_sitemaps(parts: Parts) -> None:
 
 
 def _processes(spec: CrawlSpec) -> int:
-    """How many processes may work, beside the one that keeps the crawl where they are several."""
+    """How many processes may ask, the one that keeps the crawl among them."""
     return min(spec.politeness.processes or usable_cores(), spec.politeness.workers)
 
 
@@ -360,8 +360,9 @@ async def _crew(parts: Parts, run_id: int, nursery: Nursery | None) -> AsyncIter
     spec, processes = parts.spec, _processes(parts.spec)
     rate = _shared_rate(parts) if processes > 1 else None
     fetcher = Fetcher(
-        spec, parts.policy, jar=parts.jar, home_origins=parts.home_origins, epoch_ms=parts.clock.epoch_ms, rate=rate
-    )
+        share_of_memory(spec, processes) if processes > 1 else spec, parts.policy, jar=parts.jar,
+        home_origins=parts.home_origins, epoch_ms=parts.clock.epoch_ms, rate=rate,
+    )  # fmt: skip
     asking: Fetcher = parts.own.made("downloader", fetcher)
     mark = ParseMark(parts.folder.parsing)
     try:

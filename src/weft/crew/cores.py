@@ -9,7 +9,10 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+import msgspec
+
 from weft import native
+from weft.spec import CrawlSpec
 
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
@@ -33,6 +36,12 @@ def memory_b(others: Iterable[int], bound_b: float) -> int:
     pids = [os.getpid(), *others]
     resident_b = sum(map(_resident_b, pids))
     return resident_b if resident_b < bound_b else sum(map(_proportional_b, pids))
+
+
+def share_of_memory(spec: CrawlSpec, processes: int) -> CrawlSpec:
+    """The specification for one of so many processes: what answers may hold at once is divided among them."""
+    limits = msgspec.structs.replace(spec.limits, max_memory_b=spec.limits.max_memory_b // processes)
+    return msgspec.structs.replace(spec, limits=limits)
 
 
 def settle_memory() -> None:

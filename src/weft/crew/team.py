@@ -22,6 +22,7 @@ import msgspec
 
 from weft.conclude import Concluded, conclude_failure
 from weft.crew.births import Births
+from weft.crew.cores import share_of_memory
 from weft.crew.mark import WORKER_SLOTS, add_slots, clear_mark, marked_page
 from weft.crew.member import Member
 from weft.crew.messages import ALL_SITES, Ended, Hello, Job, Line, Orders, Report
@@ -410,10 +411,8 @@ class Team:
         return member
 
     def _hello(self, member: Member) -> Hello:
-        limits = self._spec.limits
-        share = msgspec.structs.replace(limits, max_memory_b=limits.max_memory_b // self._processes)
         return Hello(
-            msgspec.structs.replace(self._spec, limits=share),
+            share_of_memory(self._spec, self._processes),
             str(self._folder.path),
             member.prefix,
             WORKER_SLOTS + member.slot,
