@@ -23,6 +23,7 @@ from conftest import Weft
 from web import Request, Response, Site, html_page
 
 from weft import crawl as weft_crawl
+from weft import native
 from weft.conclude import Concluded
 from weft.crew.mark import SLOT_B, ParseMark, add_slots, make_marks, marked_page
 from weft.crew.messages import Hello, Report, pair, receive_blocking, send_blocking
@@ -120,7 +121,7 @@ def test_trees_are_built_by_workers(site: Site, weft: Weft) -> None:
     assert crawl.wait(120) == 0
     assert all(site.asked(name) == 1 for name in names)
     readers = (weft.folder / "trees").read_text(encoding="ascii").split()
-    assert len(readers) == 60 and str(crawl.pid) not in readers
+    assert len(readers) >= 60 and str(crawl.pid) not in readers
     assert weft("crawl", site.url, "-o", "1", *FAST, "--processes", "1").code == 0
     assert differences(result_of(weft.folder / "1"), result_of(weft.folder / "2")) == []
     assert archive_faults(weft.folder / "2") == []
@@ -188,9 +189,10 @@ def test_killing_the_crawl_ends_its_workers(site: Site, weft: Weft) -> None:
     for number in range(40):
         site.page(f"/slow{number}", delay_s=600.0)
     crawl = weft.start("crawl", site.url, "-o", "out", *FAST, "--processes", "3")
-    assert _await(lambda: site.asked("/slow0") > 0 and len(kill.workers_of(crawl.pid)) == 2)
+    workers = 2 if native.is_there else 3  # and the crawl's own process
+    assert _await(lambda: site.asked("/slow0") > 0 and len(kill.workers_of(crawl.pid)) == workers)
     family = [*kill.children_of(crawl.pid), *kill.workers_of(crawl.pid)]
-    assert len(family) == 3
+    assert len(family) == 1 + workers
     os.kill(crawl.pid, signal.SIGKILL)
     crawl.wait(60)
     assert _await(lambda: not any(map(_is_alive, family)))

@@ -356,8 +356,13 @@ def _committed(database: Database) -> dict[str, int]:
 
 @asynccontextmanager
 async def _crew(parts: Parts, run_id: int, nursery: Nursery | None) -> AsyncIterator[Crew]:
-    """Those who ask for this run: the crawl itself, and workers beside it, from the start or when they pay."""
+    """Those who ask for this run: the crawl itself, workers, or both, from the start or when it pays."""
     spec, processes = parts.spec, _processes(parts.spec)
+    at_once, goes_on = spec.politeness.processes is not None, not needs_trees(spec)
+    if processes > 1 and at_once and not goes_on:
+        async with _team(parts, run_id, nursery) as team:
+            yield team
+        return
     rate = _shared_rate(parts) if processes > 1 else None
     fetcher = Fetcher(
         share_of_memory(spec, processes) if processes > 1 else spec, parts.policy, jar=parts.jar,
@@ -377,9 +382,8 @@ async def _crew(parts: Parts, run_id: int, nursery: Nursery | None) -> AsyncIter
                 else:
                     from weft.crew.joint import Joint
 
-                    team = partial(_team, parts, run_id, nursery)
-                    at_once, goes_on = spec.politeness.processes is not None, not needs_trees(spec)
-                    async with Joint(alone, team, at_once=at_once, goes_on=goes_on) as crew:
+                    make_team = partial(_team, parts, run_id, nursery)
+                    async with Joint(alone, make_team, at_once=at_once, goes_on=goes_on) as crew:
                         yield crew
             finally:
                 archive.close()
@@ -411,7 +415,7 @@ def _team(parts: Parts, run_id: int, nursery: Nursery | None) -> Team:
     )  # fmt: skip
     if team.bodies is not None:
         parts.store.share_bodies(team.bodies)
-    return team.begin()
+    return team
 
 
 async def run_crawl(crawl: Crawl) -> StopReason:

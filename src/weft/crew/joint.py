@@ -5,8 +5,8 @@ and more processes would only cost their start.
 
 The crawl's own process goes on asking beside its workers: what it reads itself need not be packed, sent and unpacked.
 But it reads only pages that need no tree. The others are handed to a worker, so that a page on which the parser dies
-takes no crawl down. Where every page needs the tree, workers get all leases as soon as they are ready, and what is
-under way here ends here.
+takes no crawl down. Where every page needs the tree, workers that join get all leases as soon as they are ready, and
+what is under way here ends here.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class Joint:
             self._grow()
 
     def _grow(self) -> None:
-        self._team = self._make_team()
+        self._team = self._make_team().begin()
         self._team.on_finished(self._wake)
         if self._goes_on:
             self._alone.hand_over(self._team.read)
