@@ -87,7 +87,7 @@ def test_runs_are_a_dictionary(batches: list[dict[int, int]], others: list[int],
         runs = Runs(connection)  # a merge that was under way begins anew
         assert runs.find([*known, *others]) == {one: known[one] for one in (*known, *others) if one in known}
         runs.tidy(10**6)
-        assert runs.find(known) == known
+        assert runs.find(list(known)) == known
         for one in (*known, *others):
             assert runs.find_one(one) == known.get(one)
             assert look_everywhere(connection, one) == ({known[one]} if one in known else set())
@@ -112,14 +112,14 @@ def test_runs_grow_by_levels_and_stay_small() -> None:
         assert size == 70_000 * 12
         assert chunks <= 64_000 / CHUNK_ENTRIES + 1 + 6 * 3
         assert runs.upto == 70_000
-        found = runs.find(fingerprint_of(str(number), 7) for number in range(0, 140_000, 7))
+        found = runs.find([fingerprint_of(str(number), 7) for number in range(0, 140_000, 7)])
         assert sorted(found.values()) == [number + 1 for number in range(0, 70_000, 7)]
 
 
 def test_filters_let_little_through() -> None:
     """Nearly all that is new is known to be new without a look at the disk."""
     words = empty_filter(10_000)
-    fill(words, (fingerprint_of(str(number), 1) for number in range(10_000)))
+    fill(words, [fingerprint_of(str(number), 1) for number in range(10_000)])
     shift = 64 - (len(words).bit_length() - 1)
     marks = runs_module.marks_of_fingerprints()
     passed = sum(

@@ -80,6 +80,13 @@ PyDoc_STRVAR(bindable_doc,
     "bindable(rows, together) -> list[list]\n\n"
     "The values of so many rows at once, NULLs and flags as Python's sqlite3 stores them without a search.");
 
+PyDoc_STRVAR(sift_doc,
+    "sift(fingerprints, filters) -> list[list[int]]\n\n"
+    "For each filter, those of the fingerprints that it lets through, in their order.");
+
+PyDoc_STRVAR(fill_doc,
+    "fill_filter(words, fingerprints)\n\nTakes fingerprints into a filter.");
+
 static PyMethodDef methods[] = {
     {"read", read_quickly, METH_VARARGS, read_doc},
     {"meta_label", meta_label, METH_VARARGS, label_doc},
@@ -92,6 +99,8 @@ static PyMethodDef methods[] = {
     {"pack_links", pack_links, METH_VARARGS, pack_doc},
     {"known_links", known_links, METH_VARARGS, known_doc},
     {"count_external", count_external, METH_VARARGS, external_doc},
+    {"sift", sift, METH_VARARGS, sift_doc},
+    {"fill_filter", fill_filter, METH_VARARGS, fill_doc},
     {"url_marks", (PyCFunction)(void (*)(void))url_marks, METH_FASTCALL, marks_doc},
     {"keep_freed_memory", keep_freed_memory, METH_NOARGS, memory_doc},
     {"cdxj_line", cdxj_line, METH_O, cdxj_doc},

@@ -46,6 +46,9 @@ PyObject *pack_links(PyObject *module, PyObject *args);
 PyObject *known_links(PyObject *module, PyObject *args);
 PyObject *count_external(PyObject *module, PyObject *args);
 
+PyObject *sift(PyObject *module, PyObject *args);
+PyObject *fill_filter(PyObject *module, PyObject *args);
+
 void prepare_urls(void);
 PyObject *url_marks(PyObject *module, PyObject *const *args, Py_ssize_t count);
 

@@ -6,6 +6,7 @@ Whoever uses one says the same in Python beside it. ``WEFT_PURE_PYTHON=1`` in th
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -56,6 +57,10 @@ pack_links: Callable[..., str] | None = getattr(_native, "pack_links", None)
 known_links: Callable[..., list[str]] | None = getattr(_native, "known_links", None)
 count_external: Callable[[list[str], str, str], int | None] | None = getattr(_native, "count_external", None)
 """What is known of the links of a page, how they are stored, and how many lead elsewhere (``weft.frontier.links``)."""
+
+sift: Callable[[list[int], list[array[int]]], list[list[int]]] | None = getattr(_native, "sift", None)
+fill_filter: Callable[[array[int], list[int]], None] | None = getattr(_native, "fill_filter", None)
+"""The filters before the runs of the seen-set (``weft.frontier.runs``)."""
 
 csv_lines: Callable[[list[tuple[object, ...]]], str | None] | None = getattr(_native, "csv_lines", None)
 """Rows of the logs as CSV (``weft.observe``)."""

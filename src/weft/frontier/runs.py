@@ -17,6 +17,8 @@ from functools import cache
 
 import msgspec
 
+from weft import native
+
 RUN_ENTRIES = 1 << 16
 FAN_IN = 8
 CHUNK_ENTRIES = 336  # of twelve bytes each: just what fits a page of 4 KiB, or half of one of 8
@@ -51,11 +53,29 @@ def empty_filter(entries: int) -> array[int]:
     return array("Q", bytes(8 << max(1, (entries // 6).bit_length())))
 
 
-def fill(words: array[int], fingerprints: Iterable[int]) -> None:
+def fill(words: array[int], fingerprints: list[int]) -> None:
     """Takes fingerprints into a filter."""
+    if native.fill_filter is not None:
+        native.fill_filter(words, fingerprints)
+        return
     shift, marks = _shift_of(words), marks_of_fingerprints()
     for one in fingerprints:
         words[one >> shift] |= marks[one & _LOWEST]
+
+
+def sifted(fingerprints: list[int], filters: Sequence[array[int]]) -> list[list[int]]:
+    """For each filter, those of the fingerprints that it lets through."""
+    if native.sift is not None:
+        return native.sift(fingerprints, list(filters))
+    passed: list[list[int]] = [[] for _ in filters]
+    asked = [(words, _shift_of(words), mine.append) for words, mine in zip(filters, passed, strict=True)]
+    marks, lowest = marks_of_fingerprints(), _LOWEST
+    for one in fingerprints:
+        mark = marks[one & lowest]
+        for words, shift, let_through in asked:
+            if words[one >> shift] & mark == mark:
+                let_through(one)
+    return passed
 
 
 def _shift_of(words: array[int]) -> int:
@@ -112,19 +132,12 @@ class Runs:
 
     # ---- look-up ---------------------------------------------------------------------------------------------
 
-    def find(self, fingerprints: Iterable[int]) -> dict[int, int]:
+    def find(self, fingerprints: list[int]) -> dict[int, int]:
         """The ids of those that are in a run; the others are new."""
         runs = self._runs
         if not runs:
             return {}
-        asked: list[list[int]] = [[] for _ in runs]
-        filters = [(run.words, run.shift, mine.append) for run, mine in zip(runs, asked, strict=True)]
-        marks, lowest = marks_of_fingerprints(), _LOWEST
-        for one in fingerprints:
-            mark = marks[one & lowest]
-            for words, shift, ask in filters:
-                if words[one >> shift] & mark == mark:
-                    ask(one)
+        asked = sifted(fingerprints, [run.words for run in runs])
         found: dict[int, int] = {}
         for run, mine in zip(runs, asked, strict=True):
             left = [one for one in mine if one not in found] if found else mine

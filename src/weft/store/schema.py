@@ -121,5 +121,11 @@ def find_sketches(connection: sqlite3.Connection) -> None:
     )
 
 
-MIGRATIONS = (create, keep_duplicates, sort_the_seen_set, find_sketches)
+def narrow_the_queue(connection: sqlite3.Connection) -> None:
+    """The index of the queue without the id of the page, which ends every entry of an index anyway: a fifth less."""
+    connection.execute("DROP INDEX page_queue")
+    connection.execute("CREATE INDEX page_queue ON page(site, priority) WHERE state = 'W' AND retry_ms IS NULL")
+
+
+MIGRATIONS = (create, keep_duplicates, sort_the_seen_set, find_sketches, narrow_the_queue)
 VERSION = len(MIGRATIONS)

@@ -1,0 +1,100 @@
+/* The filters before the sorted runs of fingerprints (weft.frontier.runs). Each look at one misses the processor's
+   caches, once there are millions of URLs; so many of them are under way at once. */
+
+#include "native.h"
+
+#include <stdint.h>
+
+enum { AT_ONCE = 64 };
+
+typedef struct {
+    Py_buffer words;
+    int shift;
+} Filter;
+
+/* Four bits of a word, one in each quarter, chosen by the lowest twelve bits: as marks_of_fingerprints has it. */
+static uint64_t mark_of(uint64_t fingerprint) {
+    uint64_t spread = (fingerprint & 0xFFF) * 0x9E3779B97F4A7C15u >> 48;
+    return UINT64_C(1) << (spread >> 12) | UINT64_C(1) << (16 + (spread >> 8 & 15)) |
+           UINT64_C(1) << (32 + (spread >> 4 & 15)) | UINT64_C(1) << (48 + (spread & 15));
+}
+
+static int open_filter(PyObject *words, int writable, Filter *filter) {
+    if (PyObject_GetBuffer(words, &filter->words, writable ? PyBUF_WRITABLE : PyBUF_SIMPLE) < 0) return -1;
+    size_t size = (size_t)filter->words.len;
+    if (size < 16 || (size & (size - 1)) != 0) {
+        PyErr_SetString(PyExc_ValueError, "the words of a filter are two, or any higher power of two");
+        PyBuffer_Release(&filter->words);
+        return -1;
+    }
+    filter->shift = 64;
+    for (size_t words_left = size / 8; words_left > 1; words_left >>= 1) filter->shift--;
+    return 0;
+}
+
+/* Appends those of some fingerprints that a filter lets through. */
+static int ask(const Filter *filter, PyObject **objects, const uint64_t *fingerprints, Py_ssize_t count,
+               PyObject *passed) {
+    const uint64_t *words = filter->words.buf;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        uint64_t mark = mark_of(fingerprints[i]);
+        if ((words[fingerprints[i] >> filter->shift] & mark) == mark && PyList_Append(passed, objects[i]) < 0) return -1;
+    }
+    return 0;
+}
+
+static int sift_all(PyObject *fingerprints, const Filter *filters, Py_ssize_t count, PyObject *passed) {
+    uint64_t numbers[AT_ONCE];
+    Py_ssize_t size = PyList_GET_SIZE(fingerprints);
+    for (Py_ssize_t from = 0, some; from < size; from += some) {
+        some = size - from < AT_ONCE ? size - from : AT_ONCE;
+        PyObject **objects = &PyList_GET_ITEM(fingerprints, from);
+        for (Py_ssize_t i = 0; i < some; i++) {
+            numbers[i] = PyLong_AsUnsignedLongLong(objects[i]);
+            if (numbers[i] == (uint64_t)-1 && PyErr_Occurred()) return -1;
+            for (Py_ssize_t j = 0; j < count; j++)
+                __builtin_prefetch((const uint64_t *)filters[j].words.buf + (numbers[i] >> filters[j].shift));
+        }
+        for (Py_ssize_t j = 0; j < count; j++)
+            if (ask(&filters[j], objects, numbers, some, PyList_GET_ITEM(passed, j)) < 0) return -1;
+    }
+    return 0;
+}
+
+PyObject *sift(PyObject *Py_UNUSED(module), PyObject *args) {
+    PyObject *fingerprints, *all_words;
+    if (!PyArg_ParseTuple(args, "O!O!", &PyList_Type, &fingerprints, &PyList_Type, &all_words)) return NULL;
+    Py_ssize_t count = PyList_GET_SIZE(all_words), opened = 0;
+    Filter *filters = PyMem_New(Filter, (size_t)count);
+    if (!filters) return PyErr_NoMemory();
+    PyObject *passed = PyList_New(count);
+    for (Py_ssize_t j = 0; passed && j < count; j++) {
+        PyObject *mine = PyList_New(0);
+        if (!mine || open_filter(PyList_GET_ITEM(all_words, j), 0, &filters[j]) < 0) {
+            Py_XDECREF(mine);
+            Py_CLEAR(passed);
+        } else {
+            PyList_SET_ITEM(passed, j, mine);
+            opened++;
+        }
+    }
+    if (passed && sift_all(fingerprints, filters, count, passed) < 0) Py_CLEAR(passed);
+    while (opened > 0) PyBuffer_Release(&filters[--opened].words);
+    PyMem_Free(filters);
+    return passed;
+}
+
+PyObject *fill_filter(PyObject *Py_UNUSED(module), PyObject *args) {
+    PyObject *words, *fingerprints;
+    Filter filter;
+    if (!PyArg_ParseTuple(args, "OO!", &words, &PyList_Type, &fingerprints)) return NULL;
+    if (open_filter(words, 1, &filter) < 0) return NULL;
+    uint64_t *filled = filter.words.buf;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(fingerprints); i++) {
+        uint64_t one = PyLong_AsUnsignedLongLong(PyList_GET_ITEM(fingerprints, i));
+        if (one == (uint64_t)-1 && PyErr_Occurred()) break;
+        filled[one >> filter.shift] |= mark_of(one);
+    }
+    PyBuffer_Release(&filter.words);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
