@@ -13,6 +13,7 @@ from pathlib import Path
 
 from xxhash import xxh3_64_intdigest
 
+from weft.crew.cores import settle_memory
 from weft.db import Database, open_writer
 from weft.frontier.pages import Hand
 from weft.frontier.polite import Schedule
@@ -34,6 +35,7 @@ LATELY = 20_000
 SEEDS = 2_000
 TICK_PAGES = 256
 FILLED_AT_ONCE = 100_000
+QUEUED_AT_ONCE = 2_000_000
 FILLED_RUN = RUN_ENTRIES * FAN_IN**2
 WINDOW = 200_000  # URLs admitted one by one before each size
 CACHE_ENTRIES = 400_000  # as with --max-memory 1G
@@ -234,15 +236,15 @@ class Growth:
 def fill(folder: Path, web: GrowingWeb, upto: int) -> None:
     """Writes the rows of URLs that are admitted one by one otherwise: the same rows in the same tables.
 
-    In either way ids are in the order of the web's numbers, for URLs and for hosts. The index of the queue is made at
-    the end, and so it is packed more closely than in a crawl.
+    In either way ids are in the order of the web's numbers, for URLs and for hosts. Pages join the queue some millions
+    at once, in its order: so its leaves are split as they are in a crawl. An index that is made in one piece is packed,
+    and then nearly every page that is admitted afterwards splits a leaf, which no crawl does.
     """
     database = open_writer(folder / "crawl.db", MIGRATIONS, cache_b=256_000_000)
     connection, first = database.connection, web.known
+    connection.execute("PRAGMA journal_mode = OFF")
     connection.execute("PRAGMA synchronous = OFF")
-    (index,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'page_queue'").fetchone()
-    connection.execute("DROP INDEX page_queue")
-    runs, text_b = Runs(connection), web.text_b
+    runs, text_b, queued = Runs(connection), web.text_b, first
     newest = connection.execute(_TEXTS, (runs.upto, first)).fetchall()  # in no run yet
     entries = {xxh3_64_intdigest(text, HASH_SEED): number for number, text in newest}
     for start in range(first, upto, FILLED_AT_ONCE):
@@ -251,7 +253,7 @@ def fill(folder: Path, web: GrowingWeb, upto: int) -> None:
             connection.execute(f"INSERT INTO url(id, text) SELECT n + 1, text FROM ({web.sql()})", bounds)
             connection.execute(
                 "INSERT INTO page(id, site, state, depth, priority, found_in)"
-                f" SELECT n + 1, host + 1, 'W', 3, 3, n / {NEW_LINKS} FROM ({web.sql(text=False)})", bounds
+                f" SELECT n + 1, host + 1, 'F', 3, 3, n / {NEW_LINKS} FROM ({web.sql(text=False)})", bounds
             )  # fmt: skip
             connection.execute(
                 f"INSERT INTO site(id, name) SELECT site, 'www.host' || (site - 1) || '.test'"
@@ -264,8 +266,11 @@ def fill(folder: Path, web: GrowingWeb, upto: int) -> None:
                 runs.add(entries, 0, bounds[1], level=2 if len(entries) >= FILLED_RUN else 0)
                 runs.tidy(10**10)
                 entries = {}
+            if bounds[1] - queued >= QUEUED_AT_ONCE or bounds[1] == upto:
+                ids = connection.execute("SELECT id FROM page WHERE id > ? ORDER BY site, id", (queued,)).fetchall()
+                connection.executemany("UPDATE page SET state = 'W' WHERE id = ?", ids)
+                queued = bounds[1]
     with database.transaction():
-        connection.execute(index)
         for name, more in (("known", upto - first), ("waiting", upto - first)):
             connection.execute("UPDATE counter SET value = value + ? WHERE name = ?", (more, name))
         connection.execute("UPDATE counter SET value = (SELECT max(id) FROM site) WHERE name = 'hosts'")
@@ -289,6 +294,7 @@ def sizes(urls: int) -> list[int]:
 
 def grow(folder: Path, urls: int, hosts: int, filled: bool, say: Callable[[dict[str, float]], None]) -> None:
     """Grows a crawl, and tells its figures at every size: what the URLs admitted just before it showed."""
+    settle_memory()  # as every crawl does
     growth = Growth(folder, GrowingWeb(urls, hosts))
     growth.seed()
     peak_mb = 0.0
