@@ -165,6 +165,44 @@ def test_an_older_crawl_is_taken_up(tmp_path: Path) -> None:
         assert crawl.page_id("http://a.test/%7Ef") == crawl.page_id("http://a.test/~f") == 2
 
 
+def test_a_queue_of_the_schema_before_goes_on(tmp_path: Path) -> None:
+    """The index of a queue that was written by the version before is made anew: all that waits there has its turn."""
+    path = tmp_path / "crawl.db"
+    old = open_writer(path, MIGRATIONS[:4])
+    with old.transaction() as connection:
+        assert "priority, id)" in connection.execute(_QUEUE_INDEX).fetchone()[0]
+        connection.executemany("INSERT INTO site(id, name) VALUES(?, ?)", [(1, "a.test"), (2, "b.test")])
+        for number in range(1, 41):
+            site = 1 + number % 2
+            connection.execute(
+                "INSERT INTO url(id, text) VALUES(?, ?)", (number, f"http://{'ab'[site - 1]}.test/{number}")
+            )
+            connection.execute(
+                "INSERT INTO page(id, site, state, depth, priority) VALUES(?, ?, 'W', 1, ?)", (number, site, number % 3)
+            )
+        connection.execute("INSERT INTO counter VALUES('waiting', 40)")
+    old.close()
+    with opened(path) as connection:
+        assert (
+            connection.execute(_QUEUE_INDEX)
+            .fetchone()[0]
+            .endswith("(site, priority) WHERE state = 'W' AND retry_ms IS NULL")
+        )
+        time = FakeTime()
+        frontier = make_sql_of(connection, time, 1000)
+        connection.execute("BEGIN")
+        frontier.load(killed=True, limits_changed=False)
+        connection.execute("COMMIT")
+        taken = [int(url.rpartition("/")[2]) for url in crawl_all(frontier, connection, time)]
+    assert sorted(taken) == list(range(1, 41))
+    for site in 0, 1:
+        mine = [number for number in taken if number % 2 == site]
+        assert mine == sorted(mine, key=lambda number: (number % 3, number))
+
+
+_QUEUE_INDEX = "SELECT sql FROM sqlite_master WHERE name = 'page_queue'"
+
+
 def crawl_some(frontier: SqlFrontier, connection: sqlite3.Connection, most: int) -> list[str]:
     """The URLs that are taken next, all of them answered in one tick."""
     leases = frontier.take(most)

@@ -12,6 +12,7 @@ import hashlib
 import sqlite3
 import subprocess
 import sys
+from array import array
 from collections.abc import Callable
 from html import escape
 from typing import cast
@@ -30,6 +31,7 @@ from weft.fetch.http.connections import Connections
 from weft.fetch.http.outcome import Outcomes
 from weft.fetch.http.transfer import Transfer
 from weft.frontier import links as frontier_links
+from weft.frontier import runs
 from weft.frontier.seen import ADMITTED, FINAL, HOPPED, UNKNOWN, pack, reach
 from weft.judge.traps.marks import marks_in_python
 from weft.observe import csv_lines
@@ -523,6 +525,28 @@ def test_a_plain_line_of_the_index_needs_no_python() -> None:
     assert native.cdxj_line(long) is None and native.cdxj_line((long[0][:-1], *row[1:])) is not None
 
 
+@given(
+    known=st.lists(st.lists(st.integers(0, (1 << 64) - 1), min_size=1, max_size=300), max_size=4),
+    others=st.lists(st.integers(0, (1 << 64) - 1), max_size=200),
+)
+def test_filters_are_the_same(known: list[list[int]], others: list[int]) -> None:
+    """What a filter holds, and lets through, does not depend on who fills and who asks it: filters are stored."""
+    filters = [runs.empty_filter(len(some)) for some in known]
+    for words, some in zip(filters, known, strict=True):
+        runs.fill(words, some)
+    asked = [*others, *(one for some in known for one in some)]
+    passed = runs.sifted(asked, filters)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(native, "sift", None)
+        patch.setattr(native, "fill_filter", None)
+        for words, some in zip(filters, known, strict=True):
+            again = runs.empty_filter(len(some))
+            runs.fill(again, some)
+            assert again == words
+        assert runs.sifted(asked, filters) == passed
+    assert all(set(some) <= set(through) for some, through in zip(known, passed, strict=True))
+
+
 def test_weft_does_without_them() -> None:
     code = "from weft import native; print(native.is_there, native.read, native.digest)"
     done = subprocess.run(
@@ -558,6 +582,12 @@ def test_weft_does_without_them() -> None:
         lambda: native.url_marks and native.url_marks("http://h.test/", "x"),  # type: ignore[arg-type]
         lambda: native.url_marks and native.url_marks(b"http://h.test/", 1),  # type: ignore[arg-type]
         lambda: native.url_marks and native.url_marks("http://h.test/\ud800", 1),
+        lambda: native.sift and native.sift((1,), []),  # type: ignore[arg-type]
+        lambda: native.sift and native.sift(["x"], [array("Q", [0, 0])]),  # type: ignore[list-item]
+        lambda: native.sift and native.sift([1], [array("Q", [0, 0, 0])]),
+        lambda: native.sift and native.sift([1], [1]),  # type: ignore[list-item]
+        lambda: native.fill_filter and native.fill_filter(array("Q"), [1]),
+        lambda: native.fill_filter and native.fill_filter(array("Q", [0, 0]), ["x"]),  # type: ignore[list-item]
         lambda: native.cdxj_line and native.cdxj_line(("http://h.test/",)),
         lambda: native.exchange and native.exchange("url"),
         lambda: native.exchange and native.exchange(*[""] * 9, b"", b"", b"", b""),
