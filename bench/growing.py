@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import random
 import signal
@@ -37,6 +38,7 @@ TICK_PAGES = 256
 FILLED_AT_ONCE = 100_000
 QUEUED_AT_ONCE = 2_000_000
 FILLED_RUN = RUN_ENTRIES * FAN_IN**2
+WARM_UP = 200_000  # URLs admitted after filling, before anything is measured: caches are as in the middle of a crawl
 WINDOW = 200_000  # URLs admitted one by one before each size
 CACHE_ENTRIES = 400_000  # as with --max-memory 1G
 HASH_SEED = 7
@@ -263,7 +265,7 @@ def fill(folder: Path, web: GrowingWeb, upto: int) -> None:
             entries.update((xxh3_64_intdigest(text, HASH_SEED), number) for number, text in rows)
             text_b += sum(len(text) for _, text in rows)
             if len(entries) >= FILLED_RUN or bounds[1] == upto:
-                runs.add(entries, 0, bounds[1], level=2 if len(entries) >= FILLED_RUN else 0)
+                runs.add(entries, 0, bounds[1], level=level_of(len(entries)))
                 runs.tidy(10**10)
                 entries = {}
             if bounds[1] - queued >= QUEUED_AT_ONCE or bounds[1] == upto:
@@ -276,6 +278,11 @@ def fill(folder: Path, web: GrowingWeb, upto: int) -> None:
         connection.execute("UPDATE counter SET value = (SELECT max(id) FROM site) WHERE name = 'hosts'")
         connection.execute("INSERT OR REPLACE INTO meta VALUES('text_b', ?)", (text_b,))
     database.close()
+
+
+def level_of(entries: int) -> int:
+    """How often the entries of a run of this size were merged in a crawl."""
+    return int(math.log(max(1.0, entries / RUN_ENTRIES), FAN_IN) + 1e-9)
 
 
 def memory_b() -> int:
@@ -300,10 +307,8 @@ def grow(folder: Path, urls: int, hosts: int, filled: bool, say: Callable[[dict[
     peak_mb = 0.0
     for size in sizes(urls):
         start = size - min(WINDOW, size // 2)
-        if filled and growth.web.known < start:
-            growth.fill(start)
-            for _ in range(3):  # rounds and caches as they are in the middle of a crawl
-                growth.tick()
+        if filled and growth.web.known < start - WARM_UP:
+            growth.fill(start - WARM_UP)
         while growth.web.known < start:
             growth.tick()
         growth.start_window()

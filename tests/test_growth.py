@@ -6,6 +6,7 @@ import contextlib
 import json
 import sqlite3
 import sys
+from array import array
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -116,10 +117,42 @@ def test_runs_grow_by_levels_and_stay_small() -> None:
         assert sorted(found.values()) == [number + 1 for number in range(0, 70_000, 7)]
 
 
+def test_small_runs_do_not_wait_for_the_merge_of_large_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each run is one more filter to ask for every link: a long merge is laid aside for a short one."""
+    monkeypatch.setattr(runs_module, "CHUNK_ENTRIES", 10)
+    monkeypatch.setattr(runs_module, "_CHUNKS_READ_AT_ONCE", 1)
+    with contextlib.closing(memory()) as connection:
+        runs = Runs(connection)
+        number = 0
+
+        def add(count: int, level: int) -> None:
+            nonlocal number
+            entries = {fingerprint_of(str(number + one), 7): number + one + 1 for one in range(count)}
+            number += count
+            runs.add(entries, 0, number, level)
+
+        def levels() -> dict[int, int]:
+            return dict(connection.execute("SELECT level, count(*) FROM seen_run GROUP BY level").fetchall())
+
+        for _ in range(FAN_IN):
+            add(5_000, 2)
+        most = 0
+        for _ in range(FAN_IN * 5):
+            add(100, 0)
+            runs.tidy(600)
+            most = max(most, levels().get(0, 0))
+        assert levels()[2] == FAN_IN, "the long merge is still under way"
+        assert levels()[1] >= 4 and most < FAN_IN * 2
+        runs.tidy(10**6)
+        assert levels() == {3: 1, 1: 5}
+        found = runs.find([fingerprint_of(str(one), 7) for one in range(0, 2 * number, 11)])
+        assert sorted(found.values()) == [one + 1 for one in range(0, number, 11)]
+
+
 def test_filters_let_little_through() -> None:
     """Nearly all that is new is known to be new without a look at the disk."""
     words = empty_filter(10_000)
-    fill(words, [fingerprint_of(str(number), 1) for number in range(10_000)])
+    fill(words, array("Q", [fingerprint_of(str(number), 1) for number in range(10_000)]))
     shift = 64 - (len(words).bit_length() - 1)
     marks = runs_module.marks_of_fingerprints()
     passed = sum(

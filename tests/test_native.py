@@ -533,7 +533,7 @@ def test_filters_are_the_same(known: list[list[int]], others: list[int]) -> None
     """What a filter holds, and lets through, does not depend on who fills and who asks it: filters are stored."""
     filters = [runs.empty_filter(len(some)) for some in known]
     for words, some in zip(filters, known, strict=True):
-        runs.fill(words, some)
+        runs.fill(words, array("Q", some))
     asked = [*others, *(one for some in known for one in some)]
     passed = runs.sifted(asked, filters)
     with pytest.MonkeyPatch.context() as patch:
@@ -541,10 +541,23 @@ def test_filters_are_the_same(known: list[list[int]], others: list[int]) -> None
         patch.setattr(native, "fill_filter", None)
         for words, some in zip(filters, known, strict=True):
             again = runs.empty_filter(len(some))
-            runs.fill(again, some)
+            runs.fill(again, array("Q", some))
             assert again == words
         assert runs.sifted(asked, filters) == passed
     assert all(set(some) <= set(through) for some, through in zip(known, passed, strict=True))
+
+
+@given(
+    st.lists(st.dictionaries(st.integers(0, 9) | st.integers(0, (1 << 64) - 1), st.integers(1, 1 << 40)), max_size=9)
+)
+def test_runs_are_merged_alike(parts: list[dict[int, int]]) -> None:
+    sorted_parts = [(array("Q", sorted(part)), array("Q", [part[one] for one in sorted(part)])) for part in parts]
+    merged = runs.merged(sorted_parts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(native, "merge_sorted", None)
+        assert runs.merged(sorted_parts) == merged
+    everything = {one: number for part in parts for one, number in part.items()}
+    assert dict(zip(*merged, strict=True)) == everything and list(merged[0]) == sorted(everything)
 
 
 def test_weft_does_without_them() -> None:
@@ -586,8 +599,12 @@ def test_weft_does_without_them() -> None:
         lambda: native.sift and native.sift(["x"], [array("Q", [0, 0])]),  # type: ignore[list-item]
         lambda: native.sift and native.sift([1], [array("Q", [0, 0, 0])]),
         lambda: native.sift and native.sift([1], [1]),  # type: ignore[list-item]
-        lambda: native.fill_filter and native.fill_filter(array("Q"), [1]),
-        lambda: native.fill_filter and native.fill_filter(array("Q", [0, 0]), ["x"]),  # type: ignore[list-item]
+        lambda: native.fill_filter and native.fill_filter(array("Q"), array("Q", [1])),
+        lambda: native.fill_filter and native.fill_filter(array("Q", [0, 0]), [1]),  # type: ignore[arg-type]
+        lambda: native.merge_sorted and native.merge_sorted(()),  # type: ignore[arg-type]
+        lambda: native.merge_sorted and native.merge_sorted([1]),  # type: ignore[list-item]
+        lambda: native.merge_sorted and native.merge_sorted([(array("Q", [1]), array("Q"))]),
+        lambda: native.merge_sorted and native.merge_sorted([(array("Q", [1]), array("Q", [1])), (b"1", b"1")]),  # type: ignore[list-item]
         lambda: native.cdxj_line and native.cdxj_line(("http://h.test/",)),
         lambda: native.exchange and native.exchange("url"),
         lambda: native.exchange and native.exchange(*[""] * 9, b"", b"", b"", b""),

@@ -87,6 +87,10 @@ PyDoc_STRVAR(sift_doc,
 PyDoc_STRVAR(fill_doc,
     "fill_filter(words, fingerprints)\n\nTakes fingerprints into a filter.");
 
+PyDoc_STRVAR(merge_doc,
+    "merge_sorted(parts) -> tuple[bytes, bytes]\n\n"
+    "Sorted lists of fingerprints, and their ids, as one list; of those that several have, the id of the last.");
+
 static PyMethodDef methods[] = {
     {"read", read_quickly, METH_VARARGS, read_doc},
     {"meta_label", meta_label, METH_VARARGS, label_doc},
@@ -101,6 +105,7 @@ static PyMethodDef methods[] = {
     {"count_external", count_external, METH_VARARGS, external_doc},
     {"sift", sift, METH_VARARGS, sift_doc},
     {"fill_filter", fill_filter, METH_VARARGS, fill_doc},
+    {"merge_sorted", merge_sorted, METH_O, merge_doc},
     {"url_marks", (PyCFunction)(void (*)(void))url_marks, METH_FASTCALL, marks_doc},
     {"keep_freed_memory", keep_freed_memory, METH_NOARGS, memory_doc},
     {"cdxj_line", cdxj_line, METH_O, cdxj_doc},

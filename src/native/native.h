@@ -48,6 +48,7 @@ PyObject *count_external(PyObject *module, PyObject *args);
 
 PyObject *sift(PyObject *module, PyObject *args);
 PyObject *fill_filter(PyObject *module, PyObject *args);
+PyObject *merge_sorted(PyObject *module, PyObject *list);
 
 void prepare_urls(void);
 PyObject *url_marks(PyObject *module, PyObject *const *args, Py_ssize_t count);

@@ -1,5 +1,5 @@
-/* The filters before the sorted runs of fingerprints (weft.frontier.runs). Each look at one misses the processor's
-   caches, once there are millions of URLs; so many of them are under way at once. */
+/* The sorted runs of fingerprints (weft.frontier.runs): the filters before them, and how they are merged. Each look at
+   a filter misses the processor's caches, once there are millions of URLs; so many of them are under way at once. */
 
 #include "native.h"
 
@@ -85,16 +85,85 @@ PyObject *sift(PyObject *Py_UNUSED(module), PyObject *args) {
 }
 
 PyObject *fill_filter(PyObject *Py_UNUSED(module), PyObject *args) {
-    PyObject *words, *fingerprints;
+    PyObject *words;
+    Py_buffer fingerprints;
     Filter filter;
-    if (!PyArg_ParseTuple(args, "OO!", &words, &PyList_Type, &fingerprints)) return NULL;
-    if (open_filter(words, 1, &filter) < 0) return NULL;
-    uint64_t *filled = filter.words.buf;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(fingerprints); i++) {
-        uint64_t one = PyLong_AsUnsignedLongLong(PyList_GET_ITEM(fingerprints, i));
-        if (one == (uint64_t)-1 && PyErr_Occurred()) break;
-        filled[one >> filter.shift] |= mark_of(one);
+    if (!PyArg_ParseTuple(args, "Oy*", &words, &fingerprints)) return NULL;
+    int opened = open_filter(words, 1, &filter);
+    if (opened == 0) {
+        uint64_t *filled = filter.words.buf;
+        const uint64_t *numbers = fingerprints.buf;
+        for (Py_ssize_t i = 0; i < fingerprints.len / 8; i++) filled[numbers[i] >> filter.shift] |= mark_of(numbers[i]);
+        PyBuffer_Release(&filter.words);
     }
-    PyBuffer_Release(&filter.words);
-    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    PyBuffer_Release(&fingerprints);
+    return opened == 0 ? Py_NewRef(Py_None) : NULL;
+}
+
+/* A sorted list of fingerprints with their ids, read up to some place. */
+typedef struct {
+    Py_buffer fingerprints, ids;
+    Py_ssize_t at, size;
+} Sorted;
+
+static uint64_t fingerprint_at(const Sorted *part) { return ((const uint64_t *)part->fingerprints.buf)[part->at]; }
+
+static int open_sorted(PyObject *pair, Sorted *part) {
+    if (!PyTuple_Check(pair)) {
+        PyErr_SetString(PyExc_TypeError, "a part is a tuple of fingerprints and ids");
+        return -1;
+    }
+    if (!PyArg_ParseTuple(pair, "y*y*", &part->fingerprints, &part->ids)) return -1;
+    part->at = 0;
+    part->size = part->fingerprints.len / 8;
+    if (part->fingerprints.len == part->ids.len && part->ids.len % 8 == 0) return 0;
+    PyErr_SetString(PyExc_ValueError, "every fingerprint has an id, both of eight bytes");
+    PyBuffer_Release(&part->fingerprints);
+    PyBuffer_Release(&part->ids);
+    return -1;
+}
+
+/* Writes all of them in order, each fingerprint once; how many that are. */
+static Py_ssize_t merge_all(Sorted *parts, Py_ssize_t count, uint64_t *fingerprints, uint64_t *ids) {
+    for (Py_ssize_t written = 0;; written++) {
+        uint64_t least = 0, id = 0;
+        Py_ssize_t open = 0;
+        for (Py_ssize_t j = 0; j < count; j++)
+            if (parts[j].at < parts[j].size && (open++ == 0 || fingerprint_at(&parts[j]) < least))
+                least = fingerprint_at(&parts[j]);
+        if (open == 0) return written;
+        for (Py_ssize_t j = 0; j < count; j++)
+            while (parts[j].at < parts[j].size && fingerprint_at(&parts[j]) == least)
+                id = ((const uint64_t *)parts[j].ids.buf)[parts[j].at++];
+        fingerprints[written] = least;
+        ids[written] = id;
+    }
+}
+
+PyObject *merge_sorted(PyObject *Py_UNUSED(module), PyObject *list) {
+    if (!PyList_Check(list)) return PyErr_Format(PyExc_TypeError, "the parts are a list");
+    Py_ssize_t count = PyList_GET_SIZE(list), opened = 0, entries = 0;
+    Sorted *parts = PyMem_New(Sorted, (size_t)count);
+    if (!parts) return PyErr_NoMemory();
+    while (opened < count && open_sorted(PyList_GET_ITEM(list, opened), &parts[opened]) == 0)
+        entries += parts[opened++].size;
+    PyObject *fingerprints = NULL, *ids = NULL, *both = NULL;
+    if (opened == count) {
+        fingerprints = PyBytes_FromStringAndSize(NULL, entries * 8);
+        ids = PyBytes_FromStringAndSize(NULL, entries * 8);
+    }
+    if (fingerprints && ids) {
+        Py_ssize_t written = merge_all(parts, count, (uint64_t *)PyBytes_AS_STRING(fingerprints),
+                                       (uint64_t *)PyBytes_AS_STRING(ids));
+        if (_PyBytes_Resize(&fingerprints, written * 8) == 0 && _PyBytes_Resize(&ids, written * 8) == 0)
+            both = PyTuple_Pack(2, fingerprints, ids);
+    }
+    Py_XDECREF(fingerprints);
+    Py_XDECREF(ids);
+    while (opened > 0) {
+        PyBuffer_Release(&parts[--opened].fingerprints);
+        PyBuffer_Release(&parts[opened].ids);
+    }
+    PyMem_Free(parts);
+    return both;
 }

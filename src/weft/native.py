@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from weft.records import Fetched
 
+    SortedEntries = tuple[array[int], array[int]]
+
 
 def _load() -> ModuleType | None:
     if os.environ.get("WEFT_PURE_PYTHON"):
@@ -59,8 +61,9 @@ count_external: Callable[[list[str], str, str], int | None] | None = getattr(_na
 """What is known of the links of a page, how they are stored, and how many lead elsewhere (``weft.frontier.links``)."""
 
 sift: Callable[[list[int], list[array[int]]], list[list[int]]] | None = getattr(_native, "sift", None)
-fill_filter: Callable[[array[int], list[int]], None] | None = getattr(_native, "fill_filter", None)
-"""The filters before the runs of the seen-set (``weft.frontier.runs``)."""
+fill_filter: Callable[[array[int], array[int]], None] | None = getattr(_native, "fill_filter", None)
+merge_sorted: Callable[[list[SortedEntries]], tuple[bytes, bytes]] | None = getattr(_native, "merge_sorted", None)
+"""The runs of the seen-set: the filters before them, and how they are merged (``weft.frontier.runs``)."""
 
 csv_lines: Callable[[list[tuple[object, ...]]], str | None] | None = getattr(_native, "csv_lines", None)
 """Rows of the logs as CSV (``weft.observe``)."""

@@ -119,6 +119,14 @@ class Discovery:
             row = PageRow(*self._db.execute(_ROW, (page,)).fetchone())
         return row
 
+    def _row_of(self, url_id: int) -> PageRow | None:
+        """The page that a URL belongs to, as it is now; None: it has none."""
+        if url_id in self._new_urls or url_id in self.new_pages:
+            page = self._page_of(url_id)
+            return self.row(page) if page else None
+        found = self._db.execute(_ROW_OF, (url_id,)).fetchone()
+        return PageRow(*found) if found else None
+
     def _info(self, url_id: int, row: PageRow) -> int:
         return pack(url_id, row.depth, flags_of(row.state, row.reason, row.hops))
 
@@ -299,8 +307,7 @@ class Discovery:
 
     def _reconsider(self, link: Link, url_id: int, way: Way) -> None:
         """A link to a page that is known and perhaps not admitted, or farther away than this link makes it."""
-        page = self._page_of(url_id) or self._become_page(url_id, link, way)
-        row = self.row(page)
+        row = self._row_of(url_id) or self._become_page(url_id, link, way)
         if flags_of(row.state, row.reason, row.hops) & FINAL:
             pass
         elif row.state is None:
@@ -310,7 +317,7 @@ class Discovery:
             self._link_reason(link.target, link.kind, link.rel, way) is None
         ):
             self._lower(row, way, min(way.depth, row.depth), min(way.hops, row.hops))
-        self.seen.recent.put(link.target, self._info(url_id, self.row(page)))
+        self.seen.recent.put(link.target, self._info(url_id, row))
 
     def let_in(self) -> None:
         """After the scope grew: admits what was found earlier, and only the narrower scope kept out."""
@@ -330,13 +337,13 @@ class Discovery:
                     self._counts["waiting"] += 1
                     self.admitted.append(page)
 
-    def _become_page(self, url_id: int, link: Link, way: Way) -> int:
+    def _become_page(self, url_id: int, link: Link, way: Way) -> PageRow:
         """A sitemap or robots.txt that is linked like any page: its text has an id, now it gets a page."""
         if url_id in self._new_urls:
             self._new_urls[url_id] = (url_id, link.target, None)
         self._db.execute("UPDATE url SET page = NULL WHERE id = ?", (url_id,))
         self._new_page(url_id, self._normalizer.key(link.target), link.target, link.kind, link.rel, way)
-        return url_id
+        return self.new_pages[url_id]
 
     def _admit_late(self, row: PageRow, text: str, way: Way) -> None:
         """A page known only by links that are not followed, and now by one that is."""
@@ -401,9 +408,8 @@ class Discovery:
             onward = Way(parent, row.visit, row.depth + 1, 0, bool(stored[1]))
             redirected = Way(parent, row.visit, row.depth, row.hops + 1, bool(stored[1]))
             for url_id, kind, offered, *rest in msgspec.json.decode(stored[0]):
-                target = self._page_of(url_id) if offered else 0
                 way = redirected if kind == _REDIRECT else onward
-                known = self.row(target) if target else None
+                known = self._row_of(url_id) if offered else None
                 if known and (known.state is None or way.depth < known.depth or way.hops < known.hops):
                     self._reconsider(Link(self.text(url_id), kind, "", rest[1] if len(rest) > 1 else ""), url_id, way)
 
@@ -446,3 +452,7 @@ _OUTSIDE = (
     " WHERE p.id > ? AND p.state IS NULL AND p.reason = ? ORDER BY p.id LIMIT 1000"
 )
 _ROW = "SELECT id, site, state, reason, depth, hops, chain, priority, found_in, key, visit FROM page WHERE id = ?"
+_ROW_OF = (
+    "SELECT p.id, site, state, reason, depth, hops, chain, priority, found_in, p.key, visit"
+    " FROM url u JOIN page p ON p.id = coalesce(u.page, u.id) WHERE u.id = ?"
+)

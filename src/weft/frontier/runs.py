@@ -21,6 +21,7 @@ from weft import native
 
 RUN_ENTRIES = 1 << 16
 FAN_IN = 8
+SMALL_RUN = RUN_ENTRIES * FAN_IN**2
 CHUNK_ENTRIES = 336  # of twelve bytes each: just what fits a page of 4 KiB, or half of one of 8
 PREFIX_BITS = 47
 _PREFIX_SHIFT = 64 - PREFIX_BITS
@@ -49,11 +50,15 @@ def chunk_id(run: int, fingerprint: int) -> int:
 
 
 def empty_filter(entries: int) -> array[int]:
-    """The words of a filter for so many entries: a power of two, with three to six entries a word."""
-    return array("Q", bytes(8 << max(1, (entries // 6).bit_length())))
+    """The words of a filter for so many entries: a power of two, with three to six entries a word.
+
+    Of a small run with half as many: there are up to sixteen small ones, and together they take little memory.
+    """
+    a_word = 3 if entries < SMALL_RUN else 6
+    return array("Q", bytes(8 << max(1, (entries // a_word).bit_length())))
 
 
-def fill(words: array[int], fingerprints: list[int]) -> None:
+def fill(words: array[int], fingerprints: array[int]) -> None:
     """Takes fingerprints into a filter."""
     if native.fill_filter is not None:
         native.fill_filter(words, fingerprints)
@@ -76,6 +81,18 @@ def sifted(fingerprints: list[int], filters: Sequence[array[int]]) -> list[list[
             if words[one >> shift] & mark == mark:
                 let_through(one)
     return passed
+
+
+def merged(parts: list[native.SortedEntries]) -> native.SortedEntries:
+    """Sorted lists of fingerprints, and their ids, as one list; of those that several have, the id of the last."""
+    if native.merge_sorted is not None:
+        fingerprints, ids = native.merge_sorted(parts)
+        return array("Q", fingerprints), array("Q", ids)
+    entries: dict[int, int] = {}
+    for part in parts:
+        entries.update(zip(*part, strict=True))
+    order = sorted(entries)
+    return array("Q", order), array("Q", map(entries.__getitem__, order))
 
 
 def _shift_of(words: array[int]) -> int:
@@ -109,7 +126,7 @@ class Runs:
             Run(number, level, entries, keys, upto, array("Q", words))
             for number, level, entries, keys, upto, words in rows
         ]
-        self._merge: _Merge | None = None
+        self._merges: list[_Merge] = []  # each of a lower level than the one before it
         self._next = max((run.number for run in self._runs), default=0) + 1
         self._forget_unfinished()
 
@@ -123,7 +140,7 @@ class Runs:
         return sum(run.keys for run in self._runs)
 
     def _forget_unfinished(self) -> None:
-        """A merge that a kill cut short begins anew: its chunks belong to no run."""
+        """Merges that a kill cut short begin anew: their chunks belong to no run."""
         known = sorted(run.number for run in self._runs)
         for before, after in zip([0, *known], [*known, _RUNS_EVER], strict=True):
             first, last = (before + 1) << PREFIX_BITS, after << PREFIX_BITS
@@ -162,35 +179,41 @@ class Runs:
     def add(self, entries: Mapping[int, int], keys: int, upto: int, level: int = 0) -> None:
         """Writes a run of new entries."""
         number = self._take_number()
-        fingerprints = sorted(entries)
+        fingerprints = array("Q", sorted(entries))
         words = empty_filter(len(fingerprints))
         fill(words, fingerprints)
         self._store(_chunks(number, fingerprints, [entries[one] for one in fingerprints]))
         self._register(Run(number, level, len(fingerprints), keys, upto, words))
 
     def tidy(self, entries: int) -> None:
-        """Merges runs that are due, about so many entries of them."""
+        """Merges runs that are due, about so many entries of them.
+
+        Small runs first, even in the middle of a merge of large ones: those take so long that small ones would pile up
+        meanwhile, and every look-up asks the filter of each.
+        """
         while entries > 0:
-            if self._merge is None:
-                sources = self._due()
-                if not sources:
-                    return
-                self._merge = _Merge(self._db, self._take_number(), sources)
-            chunks, merged = self._merge.step()
+            sources = self._due()
+            if sources:
+                self._merges.append(_Merge(self._db, self._take_number(), sources))
+            if not self._merges:
+                return
+            chunks, merged = self._merges[-1].step()
             self._store(chunks)
             entries -= merged
             if not merged:
-                self._end_merge(self._merge)
+                self._end_merge(self._merges.pop())
 
     def _due(self) -> list[Run]:
-        """The runs of the lowest level that has enough of them."""
+        """The runs of the lowest level that has enough of them; none where these are being merged."""
         levels: dict[int, list[Run]] = {}
         for run in self._runs:
             levels.setdefault(run.level, []).append(run)
-        return next((runs[:FAN_IN] for _, runs in sorted(levels.items()) if len(runs) >= FAN_IN), [])
+        lowest = min((level for level, runs in levels.items() if len(runs) >= FAN_IN), default=None)
+        if lowest is None or (self._merges and self._merges[-1].level == lowest):
+            return []
+        return levels[lowest][:FAN_IN]
 
     def _end_merge(self, merge: _Merge) -> None:
-        self._merge = None
         gone = {run.number for run in merge.sources}
         for number in gone:
             self._db.execute(
@@ -222,10 +245,11 @@ class _Merge:
     def __init__(self, connection: sqlite3.Connection, number: int, sources: Sequence[Run]) -> None:
         self.number = number
         self.sources = sources
+        self.level = sources[0].level
         self._streams = [_Stream(connection, run.number) for run in sources]
         self._words = empty_filter(sum(run.entries for run in sources))
         self._count = 0
-        self._rest: tuple[list[int], list[int]] = ([], [])  # less than a chunk
+        self._rest = (array("Q"), array("Q"))  # less than a chunk
 
     def step(self) -> tuple[list[tuple[int, bytes, bytes]], int]:
         """The next chunks, and how many entries they took; nothing and 0 at the end."""
@@ -233,21 +257,18 @@ class _Merge:
             stream.read()
         bounds = [stream.fingerprints[-1] for stream in self._streams if not stream.ended]
         ended = not bounds
-        entries: dict[int, int] = {}
-        for stream in self._streams:
-            entries.update(zip(*stream.cut(min(bounds) if bounds else None), strict=True))
-        fingerprints = sorted(entries)
+        fingerprints, ids = merged([stream.cut(min(bounds) if bounds else None) for stream in self._streams])
+        taken = len(fingerprints)
         fill(self._words, fingerprints)
-        self._count += len(fingerprints)
-        ids = [entries[one] for one in fingerprints]
+        self._count += taken
         fingerprints, ids = self._rest[0] + fingerprints, self._rest[1] + ids
         whole = len(fingerprints) if ended else _end_of_chunks(fingerprints)
         self._rest = (fingerprints[whole:], ids[whole:])
-        return list(_chunks(self.number, fingerprints[:whole], ids[:whole])), len(entries)
+        return list(_chunks(self.number, fingerprints[:whole], ids[:whole])), taken
 
     def result(self) -> Run:
         upto, keys = max(run.upto for run in self.sources), sum(run.keys for run in self.sources)
-        return Run(self.number, self.sources[0].level + 1, self._count, keys, upto, self._words)
+        return Run(self.number, self.level + 1, self._count, keys, upto, self._words)
 
 
 class _Stream:
@@ -256,8 +277,8 @@ class _Stream:
     def __init__(self, connection: sqlite3.Connection, number: int) -> None:
         self._db = connection
         self._after, self._last = (number << PREFIX_BITS) - 1, (number + 1) << PREFIX_BITS
-        self.fingerprints: list[int] = []
-        self.ids: list[int] = []
+        self.fingerprints = array("Q")
+        self.ids = array("Q")
         self.ended = False
 
     def read(self) -> None:
@@ -270,11 +291,11 @@ class _Stream:
         ).fetchall()
         for number, fingerprints, ids in rows:
             self._after = number
-            self.fingerprints += memoryview(fingerprints).cast("Q").tolist()
-            self.ids += _ids(fingerprints, ids).tolist()
+            self.fingerprints.frombytes(fingerprints)
+            self.ids.extend(_ids(fingerprints, ids))
         self.ended = len(rows) < _CHUNKS_READ_AT_ONCE
 
-    def cut(self, bound: int | None) -> tuple[list[int], list[int]]:
+    def cut(self, bound: int | None) -> native.SortedEntries:
         """Takes out what is not above the bound."""
         at = len(self.fingerprints) if bound is None else bisect_right(self.fingerprints, bound)
         taken = self.fingerprints[:at], self.ids[:at]
