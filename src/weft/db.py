@@ -19,7 +19,7 @@ APPLICATION_ID = 0x77656674  # "weft": tells our file from another program's
 BUSY_MS = 10_000
 PATH_MAX_B = 500  # SQLite's bound is 512, and -journal comes behind the name
 PAGE_B = 8_192  # SQLite writes page by page: with the usual 4 KB, twice as many calls for hardly fewer bytes
-CHECKPOINT_B = 16 << 20  # what is written again and again reaches the file once in so many bytes
+CHECKPOINT_B = 64 << 20  # what is written again and again reaches the file once in so many bytes, with one wait
 ROWS_AT_ONCE = 32  # of one INSERT
 
 # Python's module asks all types but four how they want to be stored. Without an answer it searches, fails and words an
