@@ -19,7 +19,9 @@ APPLICATION_ID = 0x77656674  # "weft": tells our file from another program's
 BUSY_MS = 10_000
 PATH_MAX_B = 500  # SQLite's bound is 512, and -journal comes behind the name
 PAGE_B = 8_192  # SQLite writes page by page: with the usual 4 KB, twice as many calls for hardly fewer bytes
-CHECKPOINT_B = 64 << 20  # what is written again and again reaches the file once in so many bytes, with one wait
+CHECKPOINT_B = 16 << 20  # what is written again and again reaches the file once in so many bytes, with one wait
+LARGE_B = 1 << 30  # of the file: from here on the wait is long, and a longer log small beside it
+LARGE_CHECKPOINT_B = 64 << 20
 ROWS_AT_ONCE = 32  # of one INSERT
 
 # Python's module asks all types but four how they want to be stored. Without an answer it searches, fails and words an
@@ -34,6 +36,7 @@ class Database:
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self.connection = connection
         self.path = path
+        self._checkpoint_b = 0
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -42,9 +45,12 @@ class Database:
         SQLite goes on writing into a file that was removed, and all of it would be lost.
         """
         connection = self.connection
-        if not self.path.exists():
-            raise StoreError(f"{self.path} is gone: somebody has removed or moved it while the crawl ran")
         try:
+            size = self.path.stat().st_size
+        except (FileNotFoundError, NotADirectoryError):
+            raise StoreError(f"{self.path} is gone: somebody has removed or moved it while the crawl ran") from None
+        try:
+            self._set_checkpoints(LARGE_CHECKPOINT_B if size > LARGE_B else CHECKPOINT_B)
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -55,6 +61,12 @@ class Database:
                 raise
         except sqlite3.Error as error:
             raise StoreError(explain(error, self.path)) from error
+
+    def _set_checkpoints(self, every_b: int) -> None:
+        if every_b != self._checkpoint_b:
+            self._checkpoint_b = every_b
+            page_b = self.connection.execute("PRAGMA page_size").fetchone()[0]
+            self.connection.execute(f"PRAGMA wal_autocheckpoint = {every_b // page_b}")
 
     def close(self) -> None:
         self.connection.close()
@@ -126,8 +138,6 @@ def open_writer(path: Path, migrations: tuple[Migration, ...], cache_b: int = 64
             connection.execute(f"PRAGMA user_version = {len(migrations)}")
             connection.execute("COMMIT")
         connection.execute("PRAGMA journal_mode = WAL")
-        page_b = connection.execute("PRAGMA page_size").fetchone()[0]
-        connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_B // page_b}")
     except sqlite3.Error as error:
         connection.close()
         raise FolderError(explain(error, path)) from error
