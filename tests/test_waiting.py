@@ -231,3 +231,23 @@ def test_refusals_do_not_wait_for_ticks(
     with weft.open(tmp_path / "out") as stored:
         status = stored.status()
         assert (status.stop_reason, status.pages, status.errors, status.waiting) == ("done", 1, 5_000, 0)
+
+
+def test_the_last_page_that_is_wanted_ends_the_crawl_at_once(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where --max-pages is reached, nothing is waited for: a tick that is not due for ten minutes comes now."""
+    monkeypatch.setattr("weft.loop.TICK_S", 600.0)
+    site.page("/", [f"/{number}" for number in range(100)])
+    for number in range(100):
+        site.page(f"/{number}", [] if number % 2 else ["/gone"])
+
+    async def crawl() -> None:
+        async with asyncio.timeout(60):
+            async for _ in weft.crawl(site.url, folder=tmp_path / "out", delay=0, max_pages=30, per_host=4):
+                pass
+
+    asyncio.run(crawl())
+    with weft.open(tmp_path / "out") as stored:
+        status = stored.status()
+        assert (status.stop_reason, status.pages, status.errors) == ("max-pages", 30, 0)

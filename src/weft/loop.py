@@ -224,7 +224,8 @@ class Crawl:
 
     def _until_tick_s(self) -> float:
         """Seconds to the next tick, where nothing brings it forward."""
-        if self._batch_feeds and not self.parts.crew.running:  # nothing can come that would go into the same tick
+        # nothing can come that would go into the same tick, and nothing is asked before it
+        if not self.parts.crew.running and (self._batch_feeds or self._pages_left() == 0):
             return 0.0
         wait_s = IDLE_TICK_S if self._batch_feeds else TICK_S
         return max(0.0, self._last_tick + wait_s - self.parts.clock.seconds())
