@@ -40,6 +40,9 @@ DOCUMENTATION = {
     "debian-policy": Documentation("/usr/share/doc/debian-policy/policy.html", "/", 26),
     "python3.11-doc": Documentation("/usr/share/doc/python3.11/html", "/"),
     "libboost1.74-doc": Documentation("/usr/share/doc/libboost1.74-doc/doc/html", "/"),
+    "openjdk-17-doc": Documentation("/usr/share/doc/openjdk-17-jre-headless/api", "/"),
+    "linux-doc-6.1": Documentation("/usr/share/doc/linux-doc-6.1/html", "/"),
+    "ghc-doc": Documentation("/usr/share/doc/ghc-doc/html", "/"),
 }
 
 

@@ -258,17 +258,17 @@ def test_links_are_known_alike(known: dict[str, int], found: list[Link], depth: 
     links = Links.of(found)
     for by_kind in (bytes(17), bytes([*range(17)]), b"\1" * 99):
         recalled = frontier_links.recalled(known, links, by_kind, heeds_nofollow, reach(depth))
-        offered, infos, _ = recalled
-        assert infos == [known.get(text, UNKNOWN) for text in links.targets]
+        offered, infos, places = recalled
+        assert list(infos) == [known.get(text, UNKNOWN) for text in links.targets]
         for prefix in ("http://h.test/", "é", ""):
             asked = frontier_links.KnownLinks(links.targets, infos, offered, prefix, 50)
             with pytest.MonkeyPatch.context() as monkeypatch:
                 monkeypatch.setattr(frontier_links, "recall", None)
                 monkeypatch.setattr(frontier_links, "known_links", None)
-                assert frontier_links.recalled(known, links, by_kind, heeds_nofollow, reach(depth)) == recalled
-                again = frontier_links.KnownLinks(links.targets, infos, offered, prefix, 50)
-                in_python = list(again)
-            assert list(asked) == in_python
+                in_python = frontier_links.recalled(known, links, by_kind, heeds_nofollow, reach(depth))
+                assert in_python == (offered, list(infos), places)
+                again = frontier_links.KnownLinks(links.targets, in_python[1], offered, prefix, 50)
+                assert list(asked) == list(again)
 
 
 @given(lines)
@@ -570,26 +570,45 @@ def test_weft_does_without_them() -> None:
     assert done.stdout == b"False None None\n", done.stderr
 
 
+TEXTS: list[list[str]] = [[], [], [], []]
+
+
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: native.pack_links and native.pack_links([1], 1, 1, {}, b"", b"", b""),
-        lambda: native.pack_links and native.pack_links([1], 1, 1, {}, b"\1", b"", b"\1\0\0\0"),
-        lambda: native.pack_links and native.pack_links([1, 1], 1, 1, {}, b"\1\1", b"12", b"\2\0\0\0\1\0\0\0"),
+        lambda: native.pack_links and native.pack_links(bytes(8), 1, 1, {}, b"", b"", b""),
+        lambda: native.pack_links and native.pack_links(bytes(8), 1, 1, {}, b"\1", b"", b"\1\0\0\0"),
+        lambda: native.pack_links and native.pack_links(bytes(16), 1, 1, {}, b"\1\1", b"12", b"\2\0\0\0\1\0\0\0"),
         lambda: native.pack_links and native.pack_links(["x"], 1, 1, {}, b"\1", b"", bytes(4)),
-        lambda: native.pack_links and native.pack_links([1], 1, 1, {"x": 1}, b"\1", b"", bytes(4)),
-        lambda: native.pack_links and native.pack_links([1], 1, 1, {}, [1], b"", bytes(4)),
-        lambda: native.recall and native.recall({}, ["x"], {}, 1, b"\1", {}, 1, 1),
-        lambda: native.recall and native.recall({}, ["x"], {0: "x"}, 1, b"\1\1", {}, 1, 1),
-        lambda: native.recall and native.recall({}, ["x"], {}, 1, b"\1\1", {0: 1}, 1, 1),
-        lambda: native.recall and native.recall({}, ["x"], {}, 1, b"\1\1", {"x": "y"}, 1, 1),
-        lambda: native.recall and native.recall({}, [{}], {}, 1, b"\1\1", {}, 1, 1),
-        lambda: native.recall and native.recall({"x": "y"}, ["x"], {}, 1, b"\1\1", {}, 1, 1),
-        lambda: native.recall and native.recall({}, ("x",), {}, 1, b"\1\1", {}, 1, 1),
-        lambda: native.known_links and native.known_links(["x"], [], b"\1", 1, 1, 1, ""),
-        lambda: native.known_links and native.known_links(["x"], [1], b"", 1, 1, 1, ""),
+        lambda: native.pack_links and native.pack_links(bytes(8), 1, 1, {"x": 1}, b"\1", b"", bytes(4)),
+        lambda: native.pack_links and native.pack_links(bytes(8), 1, 1, {}, [1], b"", bytes(4)),
+        lambda: native.recall and native.recall({}, ["x"], {}, 1, b"\1", {}, 1, 1, None),
+        lambda: native.recall and native.recall({}, ["x"], {0: "x"}, 1, b"\1\1", {}, 1, 1, None),
+        lambda: native.recall and native.recall({}, ["x"], {}, 1, b"\1\1", {0: 1}, 1, 1, None),
+        lambda: native.recall and native.recall({}, ["x"], {}, 1, b"\1\1", {"x": "y"}, 1, 1, None),
+        lambda: native.recall and native.recall({}, [{}], {}, 1, b"\1\1", {}, 1, 1, None),
+        lambda: native.recall and native.recall({"x": "y"}, ["x"], {}, 1, b"\1\1", {}, 1, 1, None),
+        lambda: native.recall and native.recall({}, ("x",), {}, 1, b"\1\1", {}, 1, 1, None),
+        lambda: native.recall and native.recall({}, ["x"], {}, 1, b"\1\1", {}, 1, 1, 1),
+        lambda: native.recall and native.recall({}, ["x"], {}, 1, b"\1\1", {}, 1, 1, (b"", bytearray(256), TEXTS)),
+        lambda: native.recall and native.recall({}, ["x"], {}, 1, b"\1\1", {}, 1, 1, (bytes(4), bytearray(256), [])),
+        lambda: native.recall and native.recall({}, ["x"], {}, 1, b"\1\1", {}, 1, 1, (bytes(4), bytearray(9), TEXTS)),
+        lambda: (
+            native.recall and native.recall({}, ["x"], {}, 1, b"\1\1", {}, 1, 1, (b"\2\0\0\0", bytearray(160), TEXTS))
+        ),
+        lambda: native.put_shared and native.put_shared(bytes(160), TEXTS, "x", 1),  # type: ignore[arg-type]
+        lambda: native.put_shared and native.put_shared(bytearray(160), [[]], "x", 1),  # type: ignore[arg-type]
+        lambda: native.put_shared and native.put_shared(bytearray(260), TEXTS, "x", 1),  # type: ignore[arg-type]
+        lambda: native.put_shared and native.put_shared(bytearray(160), TEXTS, 1, 1),  # type: ignore[arg-type]
+        lambda: native.places_of and native.places_of(bytearray(64), []),  # type: ignore[arg-type]
+        lambda: native.places_of and native.places_of(bytearray(160), [1]),  # type: ignore[arg-type,list-item]
+        lambda: native.texts_at and native.texts_at(b"\1\0\0\0", TEXTS, []),
+        lambda: native.texts_at and native.texts_at(bytes(4), TEXTS, []),
+        lambda: native.texts_at and native.texts_at(bytes(4), [[]], ["x"]),
+        lambda: native.known_links and native.known_links(["x"], b"", b"\1", 1, 1, 1, ""),
+        lambda: native.known_links and native.known_links(["x"], bytes(8), b"", 1, 1, 1, ""),
         lambda: native.known_links and native.known_links(["x"], ["y"], b"\1", 1, 1, 1, ""),
-        lambda: native.known_links and native.known_links([1], [1], b"\1", 1, 0, 1, ""),
+        lambda: native.known_links and native.known_links([1], b"\1" + bytes(7), b"\1", 1, 0, 1, ""),
         lambda: native.count_external and native.count_external([1], "", ""),  # type: ignore[list-item]
         lambda: native.url_marks and native.url_marks("http://h.test/"),  # type: ignore[call-arg]
         lambda: native.url_marks and native.url_marks("http://h.test/", "x"),  # type: ignore[arg-type]

@@ -157,6 +157,43 @@ def test_a_place_that_was_never_told_of_comes_back_with_its_lease(site: Site, tm
     assert (done.lease, done.heir) == (first, None)
 
 
+def test_a_worker_that_ran_dry_goes_on_before_its_answer_is_taken(site: Site, tmp_path: Path) -> None:
+    """While the crawl writes a tick, a lease taken ahead has the place of a request that ended; never a second one."""
+    for path in ("/first", "/next", "/third"):
+        site.page(path)
+    plain = CrawlSpec()
+    spec = msgspec.structs.replace(
+        plain,
+        politeness=msgspec.structs.replace(plain.politeness, delay_s=0.0),
+        keep=msgspec.structs.replace(plain.keep, archive=False),
+    )
+    first, after, third = (
+        Lease(page=page, url=site.at(path), site=1) for page, path in ((1, "/first"), (2, "/next"), (3, "/third"))
+    )
+
+    async def dry() -> tuple[list[Concluded], list[Concluded], int, int]:
+        folder = Folder(tmp_path)
+        make_marks(folder.parsing)
+        async with Team(spec, 1, folder, "run", [], Clock(), None) as team:
+            await _until(lambda: team.is_open)
+            team.start(first, ["127.0.0.1"], 0.0)
+            await _until(lambda: team.has_finished)
+            taken_ahead = [(place, site_id) for place, site_id, _ in team.room_ahead(1_000)]
+            assert taken_ahead == [(0, 1)], "the site has a place there, though nothing is under way"
+            team.start_ahead(0, after, ["127.0.0.1"])
+            await _until(lambda: site.asked("/next") == 1)
+            one = team.next()
+            await _until(lambda: team.has_finished)
+            two = team.next()
+            team.start_ahead(0, third, ["127.0.0.1"])
+            await asyncio.sleep(0.2)
+            return one, two, site.asked("/third"), team.running
+
+    [one], [two], third_asked, left = asyncio.run(dry())
+    assert (one.lease, one.heir, two.lease, two.heir) == (first, after, after, None)
+    assert (third_asked, left) == (0, 1), "its place was the crawl's own again: it waits for another"
+
+
 async def _until(reached: Callable[[], bool]) -> None:
     for _ in range(12_000):
         if reached():
@@ -497,7 +534,7 @@ def test_a_worker_whose_folder_is_gone_says_so(tmp_path: Path) -> None:
     ours, theirs = pair()
     with ours, theirs:
         send_blocking(ours, Hello(plain, str(tmp_path / "gone"), "run-1", 1, [], 0.0, 0))
-        asyncio.run(worker_main(receive_blocking(theirs, Hello), theirs, None))
+        asyncio.run(worker_main(receive_blocking(theirs, Hello), theirs, None, None))
         report = receive_blocking(ours, Report)
     assert report is not None and "gone" in report.failure
     assert "is gone: somebody has removed or moved it" in report.failure

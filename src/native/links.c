@@ -2,9 +2,7 @@
 
 #define PY_SSIZE_T_CLEAN
 #include "json.h"
-#include "native.h"
-
-#include <stdint.h>
+#include "shared.h"
 
 /* The kind of each link as a byte: that of all, but for those that have one of their own. -1 with an exception. */
 static int fill_kinds(unsigned char *column, Py_ssize_t count, unsigned char kind, PyObject *kinds) {
@@ -72,55 +70,95 @@ static int append_number(PyObject *list, Py_ssize_t number) {
     return failed;
 }
 
+/* What processes share of the links of a page, if anything: see recall. */
+typedef struct {
+    Py_buffer memory;
+    Shared known;
+    const char *places; /* NULL: nothing */
+    PyObject *texts;
+} Sharing;
+
+/* -1 with an exception. */
+static int open_sharing(Sharing *sharing, PyObject *shared, Py_ssize_t count) {
+    Py_ssize_t size;
+    sharing->places = NULL;
+    sharing->memory.obj = NULL;
+    if (shared == Py_None) return 0;
+    if (!PyTuple_Check(shared)) {
+        PyErr_SetString(PyExc_TypeError, "no tuple");
+        return -1;
+    }
+    if (!PyArg_ParseTuple(shared, "y#w*O", &sharing->places, &size, &sharing->memory, &sharing->texts)) return -1;
+    if (differ(size, count * (Py_ssize_t)sizeof(uint32_t)) || !is_lists_of_texts(sharing->texts)) return -1;
+    return open_shared(&sharing->known, &sharing->memory);
+}
+
+/* What is known of one target: 1, 0 where nothing is, -1 with an exception. */
+static int look_up(const Sharing *sharing, PyObject *known, PyObject *target, Py_ssize_t at, uint64_t *info) {
+    uint32_t number = 0;
+    if (sharing->places) memcpy(&number, sharing->places + at * (Py_ssize_t)sizeof number, sizeof number);
+    if (number) return shared_info(&sharing->known, number, info) < 0 ? -1 : 1;
+    PyObject *found = PyDict_GetItemWithError(known, target);
+    if (!found) return PyErr_Occurred() ? -1 : 0;
+    *info = (uint64_t)info_of(found);
+    if (*info == (uint64_t)-1 && PyErr_Occurred()) return -1;
+    /* it was not there when its page was read, or is there no more: the next page may have it */
+    return sharing->places && PyUnicode_Check(target) && shared_put(&sharing->known, sharing->texts, target, *info) < 0 ? -1 : 1;
+}
+
 PyObject *recall(PyObject *Py_UNUSED(module), PyObject *args) {
-    PyObject *known, *targets, *kinds, *rels, *unknown, *found = NULL;
-    long long bound;
+    PyObject *known, *targets, *kinds, *rels, *shared, *found = NULL;
+    unsigned long long unknown, bound;
     unsigned char plain_kind;
     const char *by_kind;
     Py_ssize_t by_kind_size;
-    if (!PyArg_ParseTuple(args, "O!O!O!by#O!OL", &PyDict_Type, &known, &PyList_Type, &targets, &PyDict_Type, &kinds, &plain_kind,
-                          &by_kind, &by_kind_size, &PyDict_Type, &rels, &unknown, &bound))
+    if (!PyArg_ParseTuple(args, "O!O!O!by#O!KKO", &PyDict_Type, &known, &PyList_Type, &targets, &PyDict_Type, &kinds, &plain_kind,
+                          &by_kind, &by_kind_size, &PyDict_Type, &rels, &unknown, &bound, &shared))
         return NULL;
     Py_ssize_t count = PyList_GET_SIZE(targets);
-    PyObject *infos = PyList_New(count), *places = PyList_New(0), *offered = PyByteArray_FromStringAndSize(NULL, count);
-    if (!infos || !places || !offered) goto end;
+    PyObject *infos = PyByteArray_FromStringAndSize(NULL, count * (Py_ssize_t)sizeof(uint64_t));
+    PyObject *places = PyList_New(0), *offered = PyByteArray_FromStringAndSize(NULL, count);
+    Sharing sharing;
+    if (open_sharing(&sharing, shared, count) < 0 || !infos || !places || !offered) goto end;
     unsigned char *column = (unsigned char *)PyByteArray_AS_STRING(offered);
     if (fill_kinds(column, count, plain_kind, kinds) < 0 || offer_kinds(column, count, by_kind, by_kind_size) < 0 ||
         heed_nofollow(column, count, rels) < 0)
         goto end;
     for (Py_ssize_t at = 0; at < count; at++) {
-        PyObject *info = PyDict_GetItemWithError(known, PyList_GET_ITEM(targets, at));
-        if (!info && PyErr_Occurred()) goto end;
-        int matters = !info;
-        if (info && column[at]) {
-            long long number = info_of(info);
-            if (number == -1 && PyErr_Occurred()) goto end;
-            matters = number > bound;
-        }
-        PyList_SET_ITEM(infos, at, Py_NewRef(info ? info : unknown));
-        if (matters && append_number(places, at) < 0) goto end;
+        uint64_t info = unknown;
+        int is_known = look_up(&sharing, known, PyList_GET_ITEM(targets, at), at, &info);
+        if (is_known < 0) goto end;
+        memcpy(PyByteArray_AS_STRING(infos) + at * (Py_ssize_t)sizeof info, &info, sizeof info);
+        if ((!is_known || (column[at] && info > bound)) && append_number(places, at) < 0) goto end;
     }
     found = PyTuple_Pack(3, offered, infos, places);
 end:
+    if (sharing.memory.obj) PyBuffer_Release(&sharing.memory);
     Py_XDECREF(offered);
     Py_XDECREF(infos);
     Py_XDECREF(places);
     return found;
 }
 
+static uint64_t info_at(const Py_buffer *infos, Py_ssize_t at) {
+    uint64_t info;
+    memcpy(&info, (const char *)infos->buf + at * (Py_ssize_t)sizeof info, sizeof info);
+    return info;
+}
+
 PyObject *pack_links(PyObject *Py_UNUSED(module), PyObject *args) {
-    PyObject *infos, *kinds, *packed = NULL;
-    long long mask;
+    PyObject *kinds, *packed = NULL;
+    unsigned long long mask;
     unsigned char plain_kind, *column = NULL;
-    Py_buffer offered;
+    Py_buffer infos, offered;
     const char *tails, *ends;
     Py_ssize_t tails_size, ends_size;
-    if (!PyArg_ParseTuple(args, "O!LbO!y*y#y#", &PyList_Type, &infos, &mask, &plain_kind, &PyDict_Type, &kinds, &offered, &tails,
-                          &tails_size, &ends, &ends_size))
+    if (!PyArg_ParseTuple(args, "y*KbO!y*y#y#", &infos, &mask, &plain_kind, &PyDict_Type, &kinds, &offered, &tails, &tails_size,
+                          &ends, &ends_size))
         return NULL;
-    Py_ssize_t count = PyList_GET_SIZE(infos);
+    Py_ssize_t count = offered.len;
     Json json = {NULL, 0, 0};
-    if (differ(offered.len, count) || differ(ends_size, count * (Py_ssize_t)sizeof(uint32_t))) goto end;
+    if (differ(infos.len, count * (Py_ssize_t)sizeof(uint64_t)) || differ(ends_size, count * (Py_ssize_t)sizeof(uint32_t))) goto end;
     column = PyMem_Malloc((size_t)count + 1);
     if (!column) PyErr_NoMemory();
     if (!column || fill_kinds(column, count, plain_kind, kinds) < 0 || make_room(&json, tails_size + 80 * count + 8) < 0)
@@ -128,15 +166,14 @@ PyObject *pack_links(PyObject *Py_UNUSED(module), PyObject *args) {
     put(&json, "[", 1);
     uint32_t start = 0, stop;
     for (Py_ssize_t at = 0; at < count; at++, start = stop) {
-        long long info = info_of(PyList_GET_ITEM(infos, at));
-        if (info == -1 && PyErr_Occurred()) goto end;
+        uint64_t info = info_at(&infos, at);
         memcpy(&stop, ends + at * (Py_ssize_t)sizeof stop, sizeof stop);
         if (stop < start || stop > tails_size) {
             PyErr_SetString(PyExc_ValueError, "tails that end before they begin");
             goto end;
         }
         put(&json, "[", 1);
-        put_number(&json, (unsigned long long)(info & mask), ',');
+        put_number(&json, info & mask, ',');
         put_number(&json, column[at], ',');
         put_number(&json, ((const unsigned char *)offered.buf)[at], ',');
         put(&json, tails + start, stop - start);
@@ -146,6 +183,7 @@ PyObject *pack_links(PyObject *Py_UNUSED(module), PyObject *args) {
     put(&json, "]", 1);
     packed = PyUnicode_DecodeUTF8(json.bytes, json.size, NULL);
 end:
+    PyBuffer_Release(&infos);
     PyBuffer_Release(&offered);
     PyMem_Free(column);
     PyMem_Free(json.bytes);
@@ -157,30 +195,31 @@ static int begins(const char *text, Py_ssize_t size, const char *start, Py_ssize
 }
 
 PyObject *known_links(PyObject *Py_UNUSED(module), PyObject *args) {
-    PyObject *targets, *infos, *found;
-    long long admitted, mask, first_new;
-    Py_buffer offered;
+    PyObject *targets, *found;
+    unsigned long long admitted, mask, first_new;
+    Py_buffer infos, offered;
     const char *prefix;
     Py_ssize_t prefix_size;
-    if (!PyArg_ParseTuple(args, "O!O!y*LLLs#", &PyList_Type, &targets, &PyList_Type, &infos, &offered, &admitted, &mask,
-                          &first_new, &prefix, &prefix_size))
+    if (!PyArg_ParseTuple(args, "O!y*y*KKKs#", &PyList_Type, &targets, &infos, &offered, &admitted, &mask, &first_new, &prefix,
+                          &prefix_size))
         return NULL;
     Py_ssize_t count = PyList_GET_SIZE(targets);
     found = PyList_New(0);
-    if (!found || differ(PyList_GET_SIZE(infos), count) || differ(offered.len, count)) goto failed;
+    if (!found || differ(infos.len, count * (Py_ssize_t)sizeof(uint64_t)) || differ(offered.len, count)) goto failed;
     for (Py_ssize_t at = 0; at < count; at++) {
         if (!((const char *)offered.buf)[at]) continue;
-        long long info = info_of(PyList_GET_ITEM(infos, at));
-        if (info == -1 && PyErr_Occurred()) goto failed;
+        uint64_t info = info_at(&infos, at);
         if (!(info & admitted) || (info & mask) >= first_new) continue;
         Py_ssize_t size;
         const char *text = PyUnicode_AsUTF8AndSize(PyList_GET_ITEM(targets, at), &size);
         if (!text) goto failed;
         if (begins(text, size, prefix, prefix_size) && PyList_Append(found, PyList_GET_ITEM(targets, at)) < 0) goto failed;
     }
+    PyBuffer_Release(&infos);
     PyBuffer_Release(&offered);
     return found;
 failed:
+    PyBuffer_Release(&infos);
     PyBuffer_Release(&offered);
     Py_XDECREF(found);
     return NULL;

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -30,7 +29,7 @@ TICK_S = 1.0
 IDLE_TICK_S = 0.1  # when nothing is to be done and the batch may bring work for a site that has none
 TICK_REFUSALS = 10_000  # what waits may be refused a million pages at once: no more of them are held in RAM
 TICK_VISITS = 256  # a fast site gives thousands in a second: what is learnt of it must not come that late
-FED_EVERY = 32  # visits of a long tick, after which those who ask elsewhere get more to do
+FED_EVERY = 8  # visits of a long tick, after which those who ask elsewhere get more to do
 ANSWERS_A_TURN = 16
 TURN_S = 0.1  # heavy pages one after the other would make us miss what servers send meanwhile
 SLOW_ANSWERS_MAX = 16
@@ -412,8 +411,10 @@ class Crawl:
             store.totals["bytes"] += sum([done.visit.size_wire or 0 for done in batch])
             for bug in self._bugs:
                 store.bug(*bug)
+            self._feed()
             sketches = [(done.visit.id, done.sketch) for done in batch if done.sketch]
             store.write([done.visit for done in batch], packs, positions, sketches)
+            self._feed()
             frontier.discovery.offer_again()
             for lease, refusal in frontier.refused_errands:
                 parts.sitemaps.end(lease, refusal.cause.value, 0)
@@ -439,14 +440,14 @@ class Crawl:
     def _offer(self, batch: list[Concluded]) -> list[tuple[int, str]]:
         """The links of each page as they are stored; what belongs to the crawl is admitted."""
         frontier = self.parts.frontier
-        frontier.discovery.prefetch(chain.from_iterable([done.links.targets for done in batch]))
+        frontier.discovery.prefetch_links([done.links for done in batch])
         packs = []
         skips = self.parts.skips
         if skips is not None:
             skips.begin()
         for number, done in enumerate(batch, start=1):
-            if number % FED_EVERY == 0 and self._stop is None:
-                self.parts.crew.feed(self._take_ahead)
+            if number % FED_EVERY == 0:
+                self._feed()
             if done.lease.purpose is not PAGE:
                 continue
             hand = frontier.hands[done.lease.page]
@@ -459,6 +460,11 @@ class Crawl:
             if done.stored_2xx or done.links.targets:  # a redirect to a new place is a page that brings one
                 self.parts.judge.linked(done.lease.url, done.lease.site, hand.depth, found.new, found.known)
         return packs
+
+    def _feed(self) -> None:
+        """In the midst of a tick: those who ask elsewhere get more to do."""
+        if self._stop is None:
+            self.parts.crew.feed(self._take_ahead)
 
     def _read_the_outside(self) -> None:
         """Once a tick: the stop file, URLs that `weft add` left, memory."""

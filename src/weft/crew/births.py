@@ -6,6 +6,7 @@ import asyncio
 import os
 import socket
 import time
+from collections.abc import Sequence
 
 from weft.crew.nursery import Nursery
 from weft.errors import BugError
@@ -25,8 +26,8 @@ class Births:
         if self._nursery is not None:
             self._loop.add_reader(self._nursery.fileno(), self._hear, self._nursery)
 
-    def bear(self, number: int, shared: int | None) -> socket.socket:
-        """Our end of a new worker's socket; ``shared``: a descriptor that it gets too."""
+    def bear(self, number: int, shared: Sequence[int]) -> socket.socket:
+        """Our end of a new worker's socket; ``shared``: descriptors that it gets too."""
         for _ in range(2):  # the nursery may be gone: the next one is not
             nursery = self._nursery or self._new_nursery()
             end = nursery.bear(number, shared)

@@ -68,6 +68,8 @@ class Joint:
     def free(self, workers: int) -> int:
         if self._team is None or not self._team.is_open:
             return self._alone.free(workers)
+        if self._goes_on and self._team.is_ahead_of_us and self._team.least_running:
+            return 0  # what would be asked here now goes to a worker for good: each follows its own requests
         return self._team.free(workers) - self._alone.running
 
     def start(self, lease: Lease, addresses: Sequence[str], gap_s: float) -> None:

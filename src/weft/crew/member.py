@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from weft.conclude import Concluded
 from weft.crew.messages import Job, Line, Orders, Report
 
 
@@ -18,6 +19,7 @@ class Member:
         self.jobs: dict[int, Job] = {}
         self.ahead: dict[int, dict[int, Job]] = {}  # by site, then by number: jobs that wait for the place of another
         self.waiting = 0  # how many those are
+        self.vacant: dict[int, dict[int, Concluded]] = {}  # by site: what ended, and nothing has taken its place
         self.sites: Counter[int] = Counter()  # requests under way
         self.running = 0
         self.orders = Orders([], [], [])

@@ -19,14 +19,14 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from weft.crew.messages import pair
 
 _ORDER = struct.Struct("<i")  # the number of the worker that is wanted; its socket comes with it
 _NEWS = struct.Struct("<iii")  # the worker's number, its process, how it ended (ALIVE: it was born)
 ALIVE = -1
-Work = Callable[[socket.socket, int | None], None]
+Work = Callable[[socket.socket, list[int]], None]
 CLOSE_S = 1.0
 _PR_SET_PDEATHSIG = 1
 _PROGRAM = """
@@ -64,12 +64,12 @@ class Nursery:
     def fileno(self) -> int:
         return self._control.fileno()
 
-    def bear(self, number: int, shared: int | None = None) -> socket.socket | None:
+    def bear(self, number: int, shared: Sequence[int] = ()) -> socket.socket | None:
         """Our end of a new worker's socket; None where the nursery itself is gone. The worker gets ``shared`` too."""
         ours, theirs = pair()
         with theirs:
             try:
-                given = [theirs.fileno()] if shared is None else [theirs.fileno(), shared]
+                given = [theirs.fileno(), *shared]
                 socket.send_fds(self._control, [_ORDER.pack(number)], given)
             except OSError:
                 ours.close()
@@ -201,7 +201,7 @@ def _bear(
     work: Work,
 ) -> bool:
     """Forks a worker for one order; False where the crawl is gone."""
-    data, fds, _, _ = socket.recv_fds(control, _ORDER.size, 2)
+    data, fds, _, _ = socket.recv_fds(control, _ORDER.size, 3)
     if not data or not fds:
         return False
     (number,) = _ORDER.unpack(data)
@@ -213,7 +213,7 @@ def _bear(
         die_with_parent(nursery)
         for end in (control, *ours):
             end.close()
-        _live(work, socket.socket(fileno=fds[0]), fds[1] if len(fds) > 1 else None)
+        _live(work, socket.socket(fileno=fds[0]), fds[1:])
     for fd in fds:
         os.close(fd)
     children[pid] = number
@@ -221,7 +221,7 @@ def _bear(
     return True
 
 
-def _live(work: Work, end: socket.socket, shared: int | None) -> None:
+def _live(work: Work, end: socket.socket, shared: list[int]) -> None:
     """A worker's life; never returns."""
     code = 1
     try:

@@ -35,11 +35,12 @@ from weft.fetch.http import descriptor_budget
 from weft.folder import Folder
 from weft.ports import Clock
 from weft.records import Failure, Fetched, Lease
+from weft.shared import SeenByWorkers
 from weft.spec import CrawlSpec
 from weft.store.bodies import share_bodies
 from weft.store.warc_recovery import cut_files
 
-AHEAD_MAX = 192  # leases taken ahead per worker: what it does while the crawl writes a tick
+AHEAD_MAX = 512  # leases taken ahead per worker: what it does while the crawl writes a tick
 BACKLOG_MAX = 256  # pages reported that wait: then nobody is fed, as what the crawl learns from them comes too late
 SPREAD = 2  # a site leaves its worker for one that has so many requests less
 FRUITLESS_DEATHS = 5
@@ -55,6 +56,7 @@ class Team:
     def __init__(
         self, spec: CrawlSpec, workers: int, folder: Folder, prefix: str, home_origins: Sequence[str], clock: Clock,
         jar: CookieJar | None, nursery: Nursery | None = None, *, beside_crawl: bool = False,
+        seen: SeenByWorkers | None = None,
     ) -> None:  # fmt: skip
         self._spec = spec
         self._size = workers
@@ -69,6 +71,7 @@ class Team:
         self._at_once = workers * descriptor_budget()
         add_slots(folder.parsing, WORKER_SLOTS + workers)
         self.bodies = share_bodies()
+        self._seen = seen
         rate_b = spec.limits.max_rate_b
         self._rate = SharedRate(rate_b, folder.parsing) if rate_b else None
         self._members: list[Member] = []
@@ -77,6 +80,7 @@ class Team:
         self._jobs = 0
         self._finished: deque[tuple[Concluded, dict[str, tuple[int, bool]] | None]] = deque()
         self._back: list[tuple[Lease, bool]] = []
+        self._vacant: dict[int, Member] = {}  # by the identity of what ended, and was not taken yet: who had its place
         self._news: dict[str, tuple[int, bool]] = {}
         self._suspects = Suspects()
         self._fruitless = 0
@@ -112,6 +116,8 @@ class Team:
         self._births.close()
         if self.bodies is not None:
             self.bodies.close()
+        if self._seen is not None:
+            self._seen.close()
         if self._rate is not None:
             self._rate.close()
 
@@ -151,16 +157,24 @@ class Team:
             room = most_ahead - member.waiting
             if 4 * room < most_ahead:
                 continue
-            share = max(1, room // max(1, len(member.sites)))
-            for site in list(member.sites):
+            sites = [*member.sites, *(site for site in member.vacant if site not in member.sites)]
+            share = max(1, room // max(1, len(sites)))
+            for site in sites:
                 most = min(share - len(member.ahead.get(site, ())), most_ahead - member.waiting)
                 if most > 0:
                     yield member.slot, site, most
 
     def start_ahead(self, place: int, lease: Lease, addresses: Sequence[str]) -> None:
         member = self._members[place]
-        job = self._job(lease, addresses, ahead=True)
-        member.wait(job)
+        vacant = member.vacant.get(lease.site)
+        job = self._job(lease, addresses, ahead=not vacant)
+        if vacant:  # it had run dry
+            done = next(iter(vacant.values()))
+            self._fill(done)
+            done.heir = lease
+            member.begin(job)
+        else:
+            member.wait(job)
         self._give(member, job)
 
     def read(self, lease: Lease, answer: Fetched) -> None:
@@ -171,12 +185,11 @@ class Team:
         self._give(member, job, answer)
 
     def feed(self, take_ahead: Callable[[], None]) -> None:
-        if len(self._finished) > BACKLOG_MAX:
-            return
         for member in list(self._members):
             if member.line is not None:
                 member.line.read()
-        take_ahead()
+        if not self.is_ahead_of_us:
+            take_ahead()
         self._send()
 
     def fail(self, lease: Lease, failure: Failure) -> None:
@@ -188,6 +201,8 @@ class Team:
         report: list[Concluded] = []
         while self._finished:
             done, positions = self._finished.popleft()
+            if self._vacant:
+                self._fill(done)
             report.append(done)
             if positions is not None:
                 self._news.update(positions)
@@ -329,6 +344,10 @@ class Team:
         if report.ended:
             member.reported = True
             self._fruitless = 0
+        if self._seen is not None:
+            for one in report.ended:
+                self._seen.restore(one.done.links, report.generation)
+            self._seen.heard(member.number, report.generation)
         member.positions.update(report.positions)
         for number in report.unused:
             job = member.jobs.pop(number)
@@ -357,6 +376,8 @@ class Team:
             return
         waiting = member.ahead.get(site)
         if not waiting:
+            member.vacant.setdefault(site, {})[id(done)] = done
+            self._vacant[id(done)] = member
             return
         heir = waiting.get(ended.heir) if ended.heir else next(iter(waiting.values()))
         if heir is None:  # it has a place already, that of another job
@@ -368,8 +389,19 @@ class Team:
             member.orders.grants.append((site, heir.number))
             self._send_soon()
 
+    def _fill(self, done: Concluded) -> None:
+        """The place of what ended is given away, or the crawl's own again: nobody else may have it."""
+        member = self._vacant.pop(id(done), None)
+        if member is not None:
+            places = member.vacant[done.lease.site]
+            del places[id(done)]
+            if not places:
+                del member.vacant[done.lease.site]
+
     def _recall_site(self, site: int) -> None:
         for member in self._members:
+            for done in list(member.vacant.get(site, {}).values()):
+                self._fill(done)
             if site in member.ahead:
                 member.orders.recalls.append(site)
                 self._send_soon()
@@ -404,7 +436,11 @@ class Team:
     def _new_member(self, slot: int) -> Member:
         self._born += 1
         member = Member(self._born, slot, f"{self._prefix}-{self._born}")
-        end = self._births.bear(member.number, self.bodies.descriptor if self.bodies is not None else None)
+        shared = [self.bodies.descriptor] if self.bodies is not None else []
+        if shared and self._seen is not None:
+            shared.append(self._seen.descriptor)
+            self._seen.joined(member.number)
+        end = self._births.bear(member.number, shared)
         member.line = Line(end, Report, partial(self._hear, member))
         member.line.on_closed = partial(self._lost, member)
         member.line.send(self._hello(member))
@@ -468,6 +504,8 @@ class Team:
         self._finished.append((done, {}))
 
     def _forget_jobs(self, member: Member) -> None:
+        for done in [done for places in member.vacant.values() for done in places.values()]:
+            self._fill(done)
         member.jobs.clear()
         member.ahead.clear()
         member.sites.clear()
@@ -480,6 +518,8 @@ class Team:
         member.line.close()
         member.line = None
         self._births.end(member.number)
+        if self._seen is not None:
+            self._seen.left(member.number)
         if self._spec.keep.archive:
             cut_files(self._folder.warc, member.prefix, {file: size for file, (size, _) in member.positions.items()})
         member.positions = {file: (size, True) for file, (size, _) in member.positions.items()}

@@ -39,6 +39,7 @@ from weft.folder import Folder
 from weft.own import OwnParts
 from weft.ports import Clock
 from weft.records import Failure, Lease
+from weft.shared import SeenByAll
 from weft.store.bodies import SharedBodies
 from weft.store.schema import VERSION
 from weft.store.sql import StoredBody, find_body
@@ -77,8 +78,9 @@ class CheckedAddresses:
 class Worker:
     """See the module. One per process."""
 
-    def __init__(self, hello: Hello, end: socket.socket, bodies: SharedBodies | None) -> None:
+    def __init__(self, hello: Hello, end: socket.socket, bodies: SharedBodies | None, seen: SeenByAll | None) -> None:
         self._end = end
+        self._seen = seen
         self._bodies = bodies
         self._spec = hello.spec
         self._folder = Folder(Path(hello.folder))
@@ -123,7 +125,7 @@ class Worker:
         self._line.on_sent = self._wake.set
         async with self._fetcher:
             self._fetcher.on_finished = self._pass_places_on
-            self._line.send(Report())
+            self._send_report()
             while not self._over:
                 if self._turn():
                     await asyncio.sleep(0)
@@ -289,6 +291,10 @@ class Worker:
             self._report_timer.cancel()
             self._report_timer = None
         report, self._report = self._report, Report()
+        if self._seen is not None:
+            report.generation = self._seen.generation
+            for one in report.ended:
+                one.done.links = self._seen.placed(one.done.links)
         if not report.failure:
             try:
                 self._finisher.archive.flush()
@@ -322,15 +328,19 @@ class Worker:
         return news
 
 
-def work(end: socket.socket, shared: int | None) -> None:
-    """The life of a worker process, from its first message to its last; ``shared``: memory with the bodies met."""
-    bodies = SharedBodies(shared) if shared is not None else None
+def work(end: socket.socket, shared: list[int]) -> None:
+    """The life of a worker process, from its first message to its last.
+
+    ``shared``: memory with the bodies that were met, and with the URLs.
+    """
+    bodies = SharedBodies(shared[0]) if shared else None
+    seen = SeenByAll(shared[1]) if len(shared) > 1 else None
     hello = receive_blocking(end, Hello)
     if hello is None:
         return
     _step_back()
     settle_memory()
-    asyncio.run(_main(hello, end, bodies))
+    asyncio.run(_main(hello, end, bodies, seen))
 
 
 def _step_back() -> None:
@@ -342,9 +352,9 @@ def _step_back() -> None:
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
-async def _main(hello: Hello, end: socket.socket, bodies: SharedBodies | None) -> None:
+async def _main(hello: Hello, end: socket.socket, bodies: SharedBodies | None, seen: SeenByAll | None) -> None:
     try:
-        worker = Worker(hello, end, bodies)
+        worker = Worker(hello, end, bodies, seen)
     except FileNotFoundError as error:  # a folder that is there no more ends the crawl, and tells nobody of our code
         gone = f"{error.filename} is gone: somebody has removed or moved it while the crawl ran"
         send_blocking(end, Report(failure=gone))

@@ -9,12 +9,13 @@ from __future__ import annotations
 import sqlite3
 from collections import deque
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import msgspec
 
 from weft.db import insert
 from weft.errors import Reason
-from weft.frontier.links import Home, KnownLinks, PackedLink, packed, packed_links, recalled
+from weft.frontier.links import Home, Infos, KnownLinks, PackedLink, packed, packed_links, recalled
 from weft.frontier.pages import OPEN_REASONS, Found, Hand, PageRow, Way, flags_of
 from weft.frontier.polite import Schedule, Waiting
 from weft.frontier.seen import (
@@ -144,6 +145,11 @@ class Discovery:
                 info = pack(url_id, depth, flags_of(state, reason, hops))
             self.seen.recent.put(text, info)
 
+    def prefetch_links(self, pages: Iterable[Links]) -> None:
+        """The same for all links of a tick. Those of which a worker tells where they lie were looked up by it."""
+        others = [self.seen.recent.others_of(links) for links in pages]
+        self.prefetch(chain.from_iterable(others))
+
     # ---- offers ----------------------------------------------------------------------------------------------
 
     def seed(self, url: str, source: str, fallback: str | None = None) -> bool:
@@ -169,11 +175,13 @@ class Discovery:
             return "", Found(0, [], ())
         if self._normalizer.ip_hosts:  # R14: a link to the address of a known host is one to the host
             links = msgspec.structs.replace(links, targets=list(map(self._normalizer.named, links.targets)))
+            links.places = b""
             self.prefetch(links.targets)
         targets, home = links.targets, self._home_of(hand.url)
         first_new, bound, heed = self._next_url, reach(hand.depth + 1), self._heeds_nofollow
         by_kind = self._by_redirects if (nofollow and heed) or duplicate else self._by_kind
-        offered, infos, places = recalled(self.seen.recent.young, links, by_kind, heed, bound)
+        shared = self.seen.recent.shared_of(links)
+        offered, infos, places = recalled(self.seen.recent.young, links, by_kind, heed, bound, shared)
         if _REDIRECT in links.kinds.values():  # its target is no farther than the page: it may be nearer by it
             places = sorted({*places, *(at for at, kind in links.kinds.items() if kind == _REDIRECT)})
         new: list[str] = []
@@ -193,7 +201,7 @@ class Discovery:
         return home
 
     def _take_in(
-        self, links: Links, places: list[int], infos: list[int], offered: bytearray, bound: int, onward: Way, hops: int,
+        self, links: Links, places: list[int], infos: Infos, offered: bytearray, bound: int, onward: Way, hops: int,
         home: Home,
     ) -> list[str]:  # fmt: skip
         """Meets what is new, and looks again at what is known and may be nearer now; what was new.
@@ -251,7 +259,7 @@ class Discovery:
         self._next_url = url_id + 1
         self._new_urls[url_id] = (url_id, text, None)
         info = self._new_page(url_id, key, text, kind, rel, way, home)
-        seen.recent.young[text] = info
+        seen.recent.put(text, info)
         if key is not text and key != text:
             seen.add_key(key, url_id)
         return info

@@ -11,10 +11,14 @@ import msgspec
 from weft.frontier.seen import ADMITTED, ID, UNKNOWN
 from weft.native import count_external, known_links, pack_links, recall
 from weft.records import LinkKind, Links
+from weft.shared import Places
 from weft.url import site_of
 
 _A = int(LinkKind.A)
 _encode = msgspec.json.Encoder().encode
+
+Infos = list[int] | memoryview
+"""What is known of each target; from the compiled part in eight bytes each."""
 
 PackedLink = tuple[int | str, ...]
 """Id of the target, number of the kind, 1 if it may be followed, anchor, and, if any link of the page has one, rel and
@@ -22,16 +26,18 @@ fragment."""
 
 
 def recalled(
-    known: dict[str, int], links: Links, by_kind: bytes, heeds_nofollow: bool, bound: int
-) -> tuple[bytearray, list[int], list[int]]:  # fmt: skip
+    known: dict[str, int], links: Links, by_kind: bytes, heeds_nofollow: bool, bound: int,
+    shared: Places | None = None,
+) -> tuple[bytearray, Infos, list[int]]:  # fmt: skip
     """Which links may bring their targets in, what is known of each target, and where to look closer.
 
     1 where a link may, by what is said of its kind, and by its own nofollow where that is heeded. A closer look is for
-    the unknown, and for those above the bound that may be brought in.
+    the unknown, and for those above the bound that may be brought in. ``shared``: what workers share of these links.
     """
     targets, rels = links.targets, links.rels if heeds_nofollow else {}
     if recall is not None:
-        return recall(known, targets, links.kinds, _A, by_kind, rels, UNKNOWN, bound)
+        offered, packed_infos, places = recall(known, targets, links.kinds, _A, by_kind, rels, UNKNOWN, bound, shared)
+        return offered, memoryview(packed_infos).cast("Q"), places
     offered = bytearray(by_kind[_A : _A + 1]) * len(targets)
     for at, kind in links.kinds.items():
         offered[at] = by_kind[kind]
@@ -44,9 +50,9 @@ def recalled(
     return offered, infos, [at for at, info in enumerate(infos) if info == UNKNOWN or (info > bound and offered[at])]
 
 
-def packed_links(links: Links, infos: list[int], offered: bytearray) -> str:
+def packed_links(links: Links, infos: Infos, offered: bytearray) -> str:
     """The rows of a page's links, in order, as JSON."""
-    if links.ends and pack_links is not None:
+    if links.ends and pack_links is not None and isinstance(infos, memoryview):
         return pack_links(infos, ID, _A, links.kinds, offered, links.tails, links.ends)
     links.unpack()
     columns: list[Sequence[int | str]] = [[info & ID for info in infos], links.kind_column(), offered, links.anchors]
@@ -93,7 +99,7 @@ class KnownLinks(Sequence[str]):
 
     __slots__ = ("_made", "_made_of")
 
-    def __init__(self, targets: list[str], infos: list[int], offered: bytearray, prefix: str, first_new: int) -> None:
+    def __init__(self, targets: list[str], infos: Infos, offered: bytearray, prefix: str, first_new: int) -> None:
         self._made_of = (targets, infos, offered, prefix, first_new)
         self._made: list[str] | None = None
 
@@ -104,7 +110,7 @@ class KnownLinks(Sequence[str]):
 
     def _make(self) -> list[str]:
         targets, infos, offered, prefix, first_new = self._made_of
-        if known_links is not None:
+        if known_links is not None and isinstance(infos, memoryview):
             return known_links(targets, infos, offered, ADMITTED, ID, first_new, prefix)
         return [
             target
