@@ -76,6 +76,29 @@ def test_digests_are_those_of_hashlib() -> None:
             assert native.digests(head, body) == (spelt(body), both) and native.digest(head, body) == both
 
 
+@given(st.lists(st.tuples(*[st.binary(max_size=200) | st.integers(0, 5_000).map(bytes)] * 3), max_size=20))
+@example(
+    [(bytes(at), bytes(size), bytes(at)) for at in (0, 1, 55, 56, 63, 64, 65) for size in (0, 1, 8, 9, 63, 64, 3_000)]
+)
+def test_digests_of_many_are_those_of_hashlib(exchanges: list[tuple[bytes, bytes, bytes]]) -> None:
+    if native.wide_digests is None:
+        pytest.skip("this processor has no wide registers")
+    wanted = [(spelt(body), spelt(head + body), spelt(request)) for head, body, request in exchanges]
+    assert native.wide_digests(exchanges) == wanted
+
+
+def test_digests_of_a_group_are_used_where_they_are_right() -> None:
+    """A head that is not kept as it is has another digest than the one that was made of it beforehand."""
+    said = "http://h.test/", "2026-01-02T03:04:05Z", "", "", "", ("urn:uuid:1", "urn:uuid:2")
+    for head in (b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", b"broken"):
+        exchange = head, b"body" * 100, b"GET / HTTP/1.1\r\nHost: h.test\r\n\r\n"
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            in_python(monkeypatch, "digests")
+            [digests] = warc.digests_of([exchange])
+            assert (digests is None) is (native.wide_digests is None)
+        assert warc.exchange_records(*said, *exchange, digests) == warc.exchange_records(*said, *exchange)
+
+
 def spelt(data: bytes) -> str:
     return "sha1:" + base64.b32encode(hashlib.sha1(data, usedforsecurity=False).digest()).decode()
 
@@ -609,6 +632,10 @@ TEXTS: list[list[str]] = [[], [], [], []]
         lambda: native.known_links and native.known_links(["x"], bytes(8), b"", 1, 1, 1, ""),
         lambda: native.known_links and native.known_links(["x"], ["y"], b"\1", 1, 1, 1, ""),
         lambda: native.known_links and native.known_links([1], b"\1" + bytes(7), b"\1", 1, 0, 1, ""),
+        lambda: native.wide_digests and native.wide_digests(((b"", b"", b""),)),  # type: ignore[arg-type]
+        lambda: native.wide_digests and native.wide_digests([b"x"]),  # type: ignore[list-item]
+        lambda: native.wide_digests and native.wide_digests([(b"", b"")]),  # type: ignore[list-item]
+        lambda: native.wide_digests and native.wide_digests([(b"", b"", "")]),  # type: ignore[list-item]
         lambda: native.count_external and native.count_external([1], "", ""),  # type: ignore[list-item]
         lambda: native.url_marks and native.url_marks("http://h.test/"),  # type: ignore[call-arg]
         lambda: native.url_marks and native.url_marks("http://h.test/", "x"),  # type: ignore[arg-type]

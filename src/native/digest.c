@@ -2,19 +2,30 @@
 
    A record has both digests, and its block is the payload behind a short head: the same bytes twice, in two sums that do
    not wait for each other. Processors with instructions for SHA-1 spend most of one sum waiting, so two take little more
-   time than one. Without those instructions Python's hashlib is as good, and nothing here is offered. */
+   time than one. Without those instructions nothing here is offered: see wide.c. */
 
 #define PY_SSIZE_T_CLEAN
-#include "native.h"
+#include "digest.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
 #include <cpuid.h>
 #include <immintrin.h>
-#include <stdint.h>
 #include <string.h>
 
 enum { BLOCK_B = 64, DIGEST_B = 20 };
+
+void spell_sum(const uint32_t *words, char *text) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+    unsigned char digest[DIGEST_B];
+    memcpy(text, "sha1:", 5);
+    for (int i = 0; i < DIGEST_B; i++) digest[i] = (unsigned char)(words[i / 4] >> (24 - i % 4 * 8));
+    for (int group = 0; group < DIGEST_B / 5; group++) {
+        uint64_t bits = 0;
+        for (int i = 0; i < 5; i++) bits = bits << 8 | digest[group * 5 + i];
+        for (int i = 0; i < 8; i++) text[5 + group * 8 + i] = digits[bits >> (35 - 5 * i) & 31];
+    }
+}
 
 typedef struct {
     __m128i abcd, e; /* a in the highest lane */
@@ -90,26 +101,19 @@ SHA static void add_one(State *state, const unsigned char **data, size_t blocks)
 
 SHA static void add_two(State *states, const unsigned char **data, size_t blocks) { add_blocks(states, data, blocks, 2); }
 
-/* Writes the digest of all, as "sha1:" and base32: what is left over, padded, and the length of the whole. */
+/* Writes the digest of all: what is left over, padded, and the length of the whole. */
 SHA static void spell(State state, const unsigned char *rest, size_t rest_b, uint64_t whole_b, char *text) {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-    unsigned char last[2 * BLOCK_B] = {0}, digest[DIGEST_B];
+    unsigned char last[2 * BLOCK_B] = {0};
     const unsigned char *at = last;
-    memcpy(text, "sha1:", 5);
     memcpy(last, rest, rest_b);
     last[rest_b] = 0x80;
     size_t blocks = rest_b + 9 > BLOCK_B ? 2 : 1;
     for (int i = 0; i < 8; i++) last[blocks * BLOCK_B - 1 - (size_t)i] = (unsigned char)(whole_b * 8 >> 8 * i);
     add_one(&state, &at, blocks);
-    uint32_t words[5] = {(uint32_t)_mm_extract_epi32(state.abcd, 3), (uint32_t)_mm_extract_epi32(state.abcd, 2),
+    uint32_t words[DIGEST_WORDS] = {(uint32_t)_mm_extract_epi32(state.abcd, 3), (uint32_t)_mm_extract_epi32(state.abcd, 2),
                          (uint32_t)_mm_extract_epi32(state.abcd, 1), (uint32_t)_mm_extract_epi32(state.abcd, 0),
                          (uint32_t)_mm_extract_epi32(state.e, 3)};
-    for (int i = 0; i < DIGEST_B; i++) digest[i] = (unsigned char)(words[i / 4] >> (24 - i % 4 * 8));
-    for (int group = 0; group < DIGEST_B / 5; group++) {
-        uint64_t bits = 0;
-        for (int i = 0; i < 5; i++) bits = bits << 8 | digest[group * 5 + i];
-        for (int i = 0; i < 8; i++) text[5 + group * 8 + i] = digits[bits >> (35 - 5 * i) & 31];
-    }
+    spell_sum(words, text);
 }
 
 SHA void spell_digests(const char *head, Py_ssize_t head_size, const char *body, Py_ssize_t body_size, char *of_body,

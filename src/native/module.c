@@ -21,6 +21,11 @@ PyDoc_STRVAR(digest_doc,
 PyDoc_STRVAR(digests_doc,
     "digests(head, body) -> tuple[str, str]\n\nThe SHA-1 of the body, and of both together, as WARC spells them.");
 
+PyDoc_STRVAR(wide_doc,
+    "wide_digests(exchanges) -> list[tuple[str, str, str]]\n\n"
+    "The digests of many exchanges at once, each a head, a body and a request: of the body, of head and body, of the\n"
+    "request; as WARC spells them.");
+
 PyDoc_STRVAR(put_doc,
     "put_shared(memory, texts, text, info)\n\nKeeps what is known of a text in memory that is shared, while there is room.");
 
@@ -138,6 +143,11 @@ static PyMethodDef digest_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyMethodDef wide_methods[] = {
+    {"wide_digests", wide_digests, METH_O, wide_doc},
+    {NULL, NULL, 0, NULL},
+};
+
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "weft_native", "Compiled parts of weft.", -1, methods, NULL, NULL, NULL, NULL};
 
@@ -146,5 +156,6 @@ PyMODINIT_FUNC PyInit_weft_native(void) {
     if (prepare_quick() < 0 || prepare_heads() < 0) return NULL;
     PyObject *module = PyModule_Create(&definition);
     if (module && has_digests() && PyModule_AddFunctions(module, digest_methods) < 0) Py_CLEAR(module);
+    if (module && has_wide_digests() && PyModule_AddFunctions(module, wide_methods) < 0) Py_CLEAR(module);
     return module;
 }

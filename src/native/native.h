@@ -20,6 +20,10 @@ void spell_digests(const char *head, Py_ssize_t head_size, const char *body, Py_
 PyObject *digest(PyObject *module, PyObject *args);
 PyObject *digests(PyObject *module, PyObject *args);
 
+/* Whether this processor has wide registers: without them nothing of it may be called. */
+int has_wide_digests(void);
+PyObject *wide_digests(PyObject *module, PyObject *exchanges);
+
 int prepare_heads(void);
 PyObject *parse_head(PyObject *module, PyObject *lines);
 PyObject *fetched(PyObject *module, PyObject *const *args, Py_ssize_t count);

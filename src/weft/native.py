@@ -83,6 +83,10 @@ digest: Callable[[Any, Any], str] | None = getattr(_native, "digest", None)
 digests: Callable[[Any, Any], tuple[str, str]] | None = getattr(_native, "digests", None)
 """SHA-1 as WARC spells it (``weft.store.warc``); only for processors that have instructions for it."""
 
+Exchange = tuple[bytes, bytes, bytes]
+wide_digests: Callable[[list[Exchange]], list[tuple[str, str, str]]] | None = getattr(_native, "wide_digests", None)
+"""The same of many exchanges at once, for processors without such instructions, but with wide registers."""
+
 keep_freed_memory: Callable[[], None] | None = getattr(_native, "keep_freed_memory", None)
 """Has the C library keep what is freed (``weft.crew.cores``)."""
 

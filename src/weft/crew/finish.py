@@ -84,8 +84,7 @@ class Finisher:
             for done, text in zip(finished, texts, strict=True):
                 if text and done.stored_2xx:
                     _add_sketch(done, text, self._sketch)
-        for done, answer in zip(finished, read, strict=True):
-            self.archive.keep(done, answer)
+        self.archive.keep(list(zip(finished, read, strict=True)))
         return finished
 
     def _conclude(self, lease: Lease, answer: Fetched | Failure) -> Concluded | None:

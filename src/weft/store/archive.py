@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from typing import Protocol
@@ -10,8 +10,9 @@ from typing import Protocol
 from weft.errors import Cause
 from weft.records import Failure, Fetched, Lease, Visit
 from weft.store.sql import StoredBody
-from weft.store.warc import RevisitOf, WarcWriter, payload_digest
+from weft.store.warc import Digests, RevisitOf, WarcWriter, digests_of, payload_digest
 
+_NOTHING = b"", b"", b""
 REVISIT_MIN_B = 256  # below it the record that refers is larger than what it saves
 
 
@@ -35,8 +36,16 @@ class Archive:
         self._find_body = find_body
         self._request_head = request_head
 
-    def keep(self, kept: Kept, answer: Fetched | Failure) -> None:
-        """Puts the answer into the archive's buffer and its place into the visit."""
+    def keep(self, group: Sequence[tuple[Kept, Fetched | Failure]]) -> None:
+        """Puts answers into the archive's buffer, and the place of each into its visit."""
+        exchanges = [
+            (answer.head, answer.wire, self._request_head(kept.lease)) if isinstance(answer, Fetched) else _NOTHING
+            for kept, answer in group
+        ]
+        for (kept, answer), exchange, digests in zip(group, exchanges, digests_of(exchanges), strict=True):
+            self._keep(kept, answer, exchange[2], digests)
+
+    def _keep(self, kept: Kept, answer: Fetched | Failure, request: bytes, digests: Digests | None) -> None:
         lease, visit = kept.lease, kept.visit
         moment = _moment(visit.started_ms // 1000)
         match answer:
@@ -51,13 +60,14 @@ class Archive:
                 place = self._writer.write_exchange(
                     lease.url,
                     moment,
-                    self._request_head(lease),
+                    request,
                     answer.head,
                     answer.wire,
                     answer.ip,
                     answer.http_version,
                     "length" if answer.truncated else None,
                     same_as,
+                    digests,
                 )
                 visit.digest, visit.revisit = place.digest, place.is_revisit
         kept.warc, visit.warc_offset, visit.warc_length = place.file, place.offset, place.length
@@ -88,9 +98,10 @@ def _moment(epoch_s: int) -> datetime:
 class NoArchive:
     """`--no-archive`: data only. The digest is that of the decoded body: it tells equal bodies that are not kept."""
 
-    def keep(self, kept: Kept, answer: Fetched | Failure) -> None:
-        if kept.visit.hash is not None and isinstance(answer, Fetched):
-            kept.visit.digest = payload_digest(answer.body)
+    def keep(self, group: Sequence[tuple[Kept, Fetched | Failure]]) -> None:
+        for kept, answer in group:
+            if kept.visit.hash is not None and isinstance(answer, Fetched):
+                kept.visit.digest = payload_digest(answer.body)
 
     def flush(self) -> None:
         return

@@ -13,7 +13,7 @@ kill ``warc_recovery`` cuts every file back to what was committed. No file is ev
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import count
@@ -74,6 +74,17 @@ SameAs = Callable[[str], RevisitOf | None]
 """The record that holds a payload with this digest, or None."""
 
 
+Digests = tuple[str, str, str]
+"""Of the payload of an exchange, of the block that holds it, and of the request."""
+
+
+def digests_of(exchanges: list[tuple[bytes, bytes, bytes]]) -> Sequence[Digests | None]:
+    """The digests of exchanges, each a head, a body and a request; None where one is made as quickly by itself."""
+    if native.digests is None and native.wide_digests is not None:
+        return native.wide_digests(exchanges)
+    return [None] * len(exchanges)
+
+
 def payload_digest(wire: bytes, more: bytes = b"") -> str:
     """The digest of a payload, or of its two parts, as WARC and CDXJ spell it: ``sha1:`` and 32 base32 characters."""
     if native.digest is not None:
@@ -102,16 +113,18 @@ def exchange_records(
     head: bytes,
     body: bytes,
     request_head: bytes,
+    digests: Digests | None = None,
 ) -> tuple[bytes, bytes, str]:
     """The records of an answer and of its request (empty where there is none), before they are compressed, and the
     digest of the payload.
 
-    ``ids`` are theirs. Where one of ``ip``, ``protocol`` and ``truncated`` is empty, nothing is said of it.
+    ``ids`` are theirs. Where one of ``ip``, ``protocol`` and ``truncated`` is empty, nothing is said of it. ``digests``
+    are those of this very exchange, where they are known.
     """
     if native.exchange is not None:
-        # Without instructions for SHA-1 it has to be given what a record with this very head would say.
-        made = (*_digests(head, body), payload_digest(request_head)) if native.digests is None else None
-        found = native.exchange(url, date, ip, protocol, truncated, ids, head, body, request_head, made)
+        if digests is None and native.digests is None:  # without instructions for SHA-1 it has to be given them
+            digests = *_digests(head, body), payload_digest(request_head)
+        found = native.exchange(url, date, ip, protocol, truncated, ids, head, body, request_head, digests)
         if found is not None:
             return found
     kept = kept_response_head(head, len(body))
@@ -234,18 +247,19 @@ class WarcWriter:
         http_version: str = "1.1",
         truncated: str | None = None,
         same_as: SameAs | None = None,
+        digests: Digests | None = None,
     ) -> Place:
         """The place of the response (or, for a payload kept before, revisit) record; its request record follows it.
 
         ``body`` are the wire bytes without transfer encoding; a revisit needs them too, for its length header.
         ``truncated`` says why it is not all there: ``length``, ``time``, ``disconnect``, ``unspecified``.
-        ``same_as`` is asked whether the payload was kept before.
+        ``same_as`` is asked whether the payload was kept before. ``digests`` are what ``digests_of`` says of it.
         """
         self._make_room()
         ids = self._new_id(), self._new_id() if request_head else ""
         date, protocol, truncated = _iso(fetched_at), _PROTOCOLS.get(http_version, ""), truncated or ""
         response, request, digest = exchange_records(
-            url, date, ip, protocol, truncated, ids, response_head, body, request_head
+            url, date, ip, protocol, truncated, ids, response_head, body, request_head, digests
         )
         kept = same_as(digest) if same_as is not None else None
         if kept is not None:
