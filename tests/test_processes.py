@@ -194,6 +194,31 @@ def test_a_worker_that_ran_dry_goes_on_before_its_answer_is_taken(site: Site, tm
     assert (third_asked, left) == (0, 1), "its place was the crawl's own again: it waits for another"
 
 
+def test_a_worker_that_dies_at_the_end_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A crawl that has found all there is does not fail because of workers that have nothing left to do."""
+    monkeypatch.setattr("weft.crew.team.CANCEL_S", 600.0)
+    monkeypatch.setattr("weft.crew.team.END_S", 600.0)
+    plain = CrawlSpec()
+    spec = msgspec.structs.replace(plain, keep=msgspec.structs.replace(plain.keep, archive=False))
+
+    async def end() -> tuple[list[tuple[Lease, bool]], int]:
+        folder = Folder(tmp_path)
+        make_marks(folder.parsing)
+        async with Team(spec, 2, folder, "run", [], Clock(), None) as team:
+            await _until(lambda: team.is_open)
+            team.recall()
+            for pid in team.pids()[1:]:
+                os.kill(pid, signal.SIGKILL)
+            await _until(lambda: len(team.pids()) == 1)
+            async with asyncio.timeout(60):  # nobody is waited for who is dead
+                left = await team.cancel_all()
+                await team.close()
+            assert team.next() == []
+            return left, len(team.pids())
+
+    assert asyncio.run(end()) == ([], 1)
+
+
 async def _until(reached: Callable[[], bool]) -> None:
     for _ in range(12_000):
         if reached():

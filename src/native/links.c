@@ -103,7 +103,8 @@ static int look_up(const Sharing *sharing, PyObject *known, PyObject *target, Py
     *info = (uint64_t)info_of(found);
     if (*info == (uint64_t)-1 && PyErr_Occurred()) return -1;
     /* it was not there when its page was read, or is there no more: the next page may have it */
-    return sharing->places && PyUnicode_Check(target) && shared_put(&sharing->known, sharing->texts, target, *info) < 0 ? -1 : 1;
+    if (!sharing->places || !PyUnicode_Check(target)) return 1;
+    return shared_put(&sharing->known, sharing->texts, target, *info) < 0 ? -1 : 1;
 }
 
 PyObject *recall(PyObject *Py_UNUSED(module), PyObject *args) {
@@ -112,8 +113,8 @@ PyObject *recall(PyObject *Py_UNUSED(module), PyObject *args) {
     unsigned char plain_kind;
     const char *by_kind;
     Py_ssize_t by_kind_size;
-    if (!PyArg_ParseTuple(args, "O!O!O!by#O!KKO", &PyDict_Type, &known, &PyList_Type, &targets, &PyDict_Type, &kinds, &plain_kind,
-                          &by_kind, &by_kind_size, &PyDict_Type, &rels, &unknown, &bound, &shared))
+    if (!PyArg_ParseTuple(args, "O!O!O!by#O!KKO", &PyDict_Type, &known, &PyList_Type, &targets, &PyDict_Type, &kinds,
+                          &plain_kind, &by_kind, &by_kind_size, &PyDict_Type, &rels, &unknown, &bound, &shared))
         return NULL;
     Py_ssize_t count = PyList_GET_SIZE(targets);
     PyObject *infos = PyByteArray_FromStringAndSize(NULL, count * (Py_ssize_t)sizeof(uint64_t));
@@ -158,7 +159,8 @@ PyObject *pack_links(PyObject *Py_UNUSED(module), PyObject *args) {
         return NULL;
     Py_ssize_t count = offered.len;
     Json json = {NULL, 0, 0};
-    if (differ(infos.len, count * (Py_ssize_t)sizeof(uint64_t)) || differ(ends_size, count * (Py_ssize_t)sizeof(uint32_t))) goto end;
+    if (differ(infos.len, count * (Py_ssize_t)sizeof(uint64_t)) || differ(ends_size, count * (Py_ssize_t)sizeof(uint32_t)))
+        goto end;
     column = PyMem_Malloc((size_t)count + 1);
     if (!column) PyErr_NoMemory();
     if (!column || fill_kinds(column, count, plain_kind, kinds) < 0 || make_room(&json, tails_size + 80 * count + 8) < 0)

@@ -30,8 +30,8 @@ typedef uint32_t Lanes __attribute__((vector_size(4 * LANES)));
 #define CHOICE(b, c, d) ((d) ^ ((b) & ((c) ^ (d))))
 #define PARITY(b, c, d) ((b) ^ (c) ^ (d))
 #define MAJORITY(b, c, d) (((b) & (c)) | ((d) & ((b) | (c))))
-#define WORD(t) \
-    ((t) < 16 ? w[(t) & 15] : (w[(t) & 15] = TURNED(w[((t) + 13) & 15] ^ w[((t) + 8) & 15] ^ w[((t) + 2) & 15] ^ w[(t) & 15], 1)))
+#define MIXED(t) (w[((t) + 13) & 15] ^ w[((t) + 8) & 15] ^ w[((t) + 2) & 15] ^ w[(t) & 15])
+#define WORD(t) ((t) < 16 ? w[(t) & 15] : (w[(t) & 15] = TURNED(MIXED(t), 1)))
 #define STEP(a, b, c, d, e, mix, constant, t)                          \
     do {                                                               \
         e += TURNED(a, 5) + mix(b, c, d) + ((constant) + WORD(t));     \

@@ -35,7 +35,7 @@ class SeenByWorkers:
     """The side that writes. ``joined``, ``heard`` and ``left`` tell of workers, by their numbers."""
 
     def __init__(self, entries: int) -> None:
-        self._entries = 1 << min(entries, ENTRIES_MAX).bit_length() - 1
+        self._entries = 1 << max(1, min(entries, ENTRIES_MAX)).bit_length() - 1
         self.descriptor = os.memfd_create("weft-seen")
         try:
             size_b = _FRONT_B + GENERATIONS * self._entries * _ENTRY_B

@@ -202,8 +202,10 @@ def _bear(
 ) -> bool:
     """Forks a worker for one order; False where the crawl is gone."""
     data, fds, _, _ = socket.recv_fds(control, _ORDER.size, 3)
-    if not data or not fds:
+    if not data:
         return False
+    if not fds:  # lost on their way: the crawl finds its end of the socket closed, and orders anew
+        return True
     (number,) = _ORDER.unpack(data)
     nursery = os.getpid()
     pid = os.fork()

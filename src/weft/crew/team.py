@@ -88,6 +88,7 @@ class Team:
         self._wake: Callable[[], None] = _nothing
         self._sending = False
         self._opened = False  # all were ready once
+        self._recalled = False  # the crawl ends: there is nothing to do any more but what is under way
         self._changed = asyncio.Event()
         self._ending = False
         self._silent_max = (SILENCE_S + spec.limits.timeout_s) / LOOK_S
@@ -219,14 +220,16 @@ class Team:
                 member.orders.recalls.append(ALL_SITES)
                 self._send_soon()
         self._ahead_max = 0
+        self._recalled = True
 
     async def cancel_all(self) -> list[tuple[Lease, bool]]:
         self._ahead_max = 0
+        self._recalled = True
         for member in self._members:
             member.orders.cancel = True
             member.cancelled = False
         self._send()
-        await self._until(lambda: all(member.cancelled for member in self._members), CANCEL_S)
+        await self._until(lambda: all(member.cancelled or member.line is None for member in self._members), CANCEL_S)
         left = self._back
         self._back = []
         for member in self._members:
@@ -463,7 +466,7 @@ class Team:
         except StoreError as error:  # on the event loop nobody would hear of it
             self._trouble = error
         self._changed.set()
-        if self._ending or self._trouble is not None:
+        if self._ending or self._trouble is not None or (self._recalled and not member.jobs):
             self._wake()
             return
         for job, deed in self._suspects.blame(member, marked_page(self._marks, WORKER_SLOTS + member.slot)):

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import repeat
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 import msgspec
 
 from weft.frontier.seen import ADMITTED, ID, UNKNOWN
 from weft.native import count_external, known_links, pack_links, recall
 from weft.records import LinkKind, Links
-from weft.shared import Places
 from weft.url import site_of
+
+if TYPE_CHECKING:
+    from weft.shared import Places
 
 _A = int(LinkKind.A)
 _encode = msgspec.json.Encoder().encode

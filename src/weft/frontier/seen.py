@@ -6,13 +6,16 @@ import sqlite3
 from collections.abc import Callable, Iterable
 from itertools import compress
 from operator import not_
+from typing import TYPE_CHECKING
 
 import msgspec
 from xxhash import xxh3_64_intdigest
 
 from weft.frontier.runs import RUN_ENTRIES, Runs
 from weft.records import Links
-from weft.shared import Places, SeenByWorkers, share_seen
+
+if TYPE_CHECKING:
+    from weft.shared import Places, SeenByWorkers
 
 ID_BITS = 34
 ADMITTED = 1 << ID_BITS  # the page is, or was, in the queue
@@ -83,6 +86,8 @@ class Recent:
 
     def share(self) -> SeenByWorkers | None:
         """Lets workers know from now on what is put here, while there is room; None where they cannot."""
+        from weft.shared import share_seen  # only where there are workers
+
         self._shared = share_seen(self._half // 2)
         if self._shared is not None:
             for text, info in (self._old | self.young).items():
