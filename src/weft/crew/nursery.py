@@ -182,8 +182,10 @@ def keep(fd: int, crawl: int | None = None) -> None:
             _bury(children, control)
             if control in ready and not _bear(children, control, (woken, wakes), work):
                 return
-    except OSError:  # the crawl is gone
+    except (BrokenPipeError, ConnectionResetError):  # the crawl is gone
         pass
+    except BaseException:  # the border of the process: what is wrong is told, and not only that workers end
+        traceback.print_exc()
     finally:
         for pid in children:
             with contextlib.suppress(ProcessLookupError):
