@@ -171,7 +171,7 @@ def test_a_worker_that_ran_dry_goes_on_before_its_answer_is_taken(site: Site, tm
         Lease(page=page, url=site.at(path), site=1) for page, path in ((1, "/first"), (2, "/next"), (3, "/third"))
     )
 
-    async def dry() -> tuple[list[Concluded], list[Concluded], int, int]:
+    async def dry() -> tuple[list[Concluded], list[Concluded], list[tuple[Lease, bool]], int]:
         folder = Folder(tmp_path)
         make_marks(folder.parsing)
         async with Team(spec, 1, folder, "run", [], Clock(), None) as team:
@@ -186,12 +186,14 @@ def test_a_worker_that_ran_dry_goes_on_before_its_answer_is_taken(site: Site, tm
             await _until(lambda: team.has_finished)
             two = team.next()
             team.start_ahead(0, third, ["127.0.0.1"])
-            await asyncio.sleep(0.2)
-            return one, two, site.asked("/third"), team.running
+            team.recall()
+            back: list[tuple[Lease, bool]] = []
+            await _until(lambda: bool(back.extend(team.brought_back()) or back))
+            return one, two, back, site.asked("/third")
 
-    [one], [two], third_asked, left = asyncio.run(dry())
+    [one], [two], back, third_asked = asyncio.run(dry())
     assert (one.lease, one.heir, two.lease, two.heir) == (first, after, after, None)
-    assert (third_asked, left) == (0, 1), "its place was the crawl's own again: it waits for another"
+    assert (back, third_asked) == ([(third, False)], 0), "its place was the crawl's own again: it waited for another"
 
 
 def test_a_worker_that_dies_at_the_end_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
