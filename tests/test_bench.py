@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -15,6 +16,7 @@ import compare
 import crawl
 import latency
 import nginx
+import process
 import processes
 import startup
 import stats
@@ -74,6 +76,22 @@ def test_start_up_is_measured_in_times_of_the_first(tmp_path: Path) -> None:
     rows = startup.measured(chosen, 2, tmp_path / "crawl", said.append)
     assert [row["name"] for row in rows] == list(chosen) and len(said) == 2
     assert rows[0]["ratio"] == 1.0 and rows[1]["ratio"] > 1.0
+
+
+def test_the_steps_of_a_page_are_in_their_order() -> None:
+    listed = subprocess.run(
+        [sys.executable, str(Path(process.__file__).with_name("steps.py")), "--list"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+    *calls, numbers = listed.stdout.splitlines()
+    across = sum(call.startswith("* ") for call in calls)
+    assert numbers.startswith(f"{len(calls)} changes of module, ") and numbers.endswith(f", {across} across packages")
+    steps = ("SiteRules.check", "Fetcher.start", "parse_page", "Archive.keep", "Settling.settle", "SqlStore.write")
+    places = [next(at for at, call in enumerate(calls) if call.endswith(step)) for step in steps]
+    assert places == sorted(places)
 
 
 def test_every_peer_has_its_script() -> None:
