@@ -72,10 +72,6 @@ def check_parts(texts: Sequence[str], crawl: Path) -> None:
     A folder may come from somebody else: going on with its crawl must not run what lies in it, nor lead its URLs into
     a function such as ``os.system``.
     """
-    if texts and sys.flags.no_site:  # by weft's own script; the user's code gets a Python as it always is
-        import site
-
-        site.main()
     for text in texts:
         _, module, name = split_part(text)
         if module.partition(".")[0] in sys.stdlib_module_names:

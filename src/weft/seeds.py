@@ -20,8 +20,8 @@ import msgspec
 
 from weft.errors import SpecError
 from weft.hosts import HostLine, can_be_resolved, host_lines, looks_like_one, meaning_of
-from weft.lazy import regex
 from weft.spec import SitePace
+from weft.text.patterns import regex
 from weft.url import host_of, parse
 
 MAX_LINE_B = 16_384

@@ -32,7 +32,7 @@ _PR_SET_PDEATHSIG = 1
 _PROGRAM = """
 import sys
 sys.path[:] = {path!r}
-from weft.lazy import loading
+from weft.loading import loading
 with loading():
     import weft.crew.worker
     from weft.crew.nursery import keep

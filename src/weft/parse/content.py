@@ -13,8 +13,8 @@ from importlib import import_module
 from typing import Final
 
 from weft import native
-from weft.lazy import regex
 from weft.parse.bounds import memory_bound
+from weft.text.patterns import regex
 
 XHTML: Final = "application/xhtml+xml"
 HTML_TYPES: Final = frozenset({"text/html", XHTML})

@@ -22,7 +22,7 @@ import msgspec
 
 from weft import native
 from weft.errors import StoreError
-from weft.lazy import regex
+from weft.text.patterns import regex
 
 REVISIT_MIME = "warc/revisit"  # what the ``mime`` of a revisit record's row must be
 UNKNOWN_MIME = "unk"

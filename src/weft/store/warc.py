@@ -25,8 +25,8 @@ from isal import igzip_lib
 
 from weft import native
 from weft.errors import StoreError
-from weft.lazy import regex
 from weft.store.warc_heads import kept_response_head, sound_request_head
+from weft.text.patterns import regex
 
 LEVEL = 1  # the next one takes a quarter more time for one byte in a hundred
 SMALL_B = 2_048

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from weft import native
-from weft.lazy import regex
+from weft.text.patterns import regex
 
 _HEADER_LINES = rb"(?>[!-9;-~]++:[^\r\n\0]*+\r\n)*+\r\n"
 _SOUND_RESPONSE = regex(rb"HTTP/1\.[01] \d\d\d(?: [^\r\n\0]*+)?\r\n" + _HEADER_LINES)

@@ -15,7 +15,7 @@ from typing import Final
 from url import URL, IdnaError, URLError
 
 from weft import native
-from weft.lazy import regex
+from weft.text.patterns import regex
 from weft.url.encodings import encode_query, is_utf8
 from weft.url.parts import path_start
 
