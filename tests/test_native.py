@@ -593,9 +593,6 @@ def test_weft_does_without_them() -> None:
     assert done.stdout == b"False None None\n", done.stderr
 
 
-TEXTS: list[list[str]] = [[], [], [], []]
-
-
 @pytest.mark.parametrize(
     "call",
     [
@@ -605,29 +602,13 @@ TEXTS: list[list[str]] = [[], [], [], []]
         lambda: native.pack_links and native.pack_links(["x"], 1, 1, {}, b"\1", b"", bytes(4)),
         lambda: native.pack_links and native.pack_links(bytes(8), 1, 1, {"x": 1}, b"\1", b"", bytes(4)),
         lambda: native.pack_links and native.pack_links(bytes(8), 1, 1, {}, [1], b"", bytes(4)),
-        lambda: native.recall and native.recall({}, ["x"], {}, 1, b"\1", {}, 1, 1, None),
-        lambda: native.recall and native.recall({}, ["x"], {0: "x"}, 1, b"\1\1", {}, 1, 1, None),
+        lambda: native.recall and native.recall({}, ["x"], {}, 1, b"\1", {}, 1, 1),
+        lambda: native.recall and native.recall({}, ["x"], {0: "x"}, 1, b"\1\1", {}, 1, 1),
         lambda: native.recall and native.recall({}, ["x"], {}, 1, b"\1\1", {0: 1}, 1, 1, None),
         lambda: native.recall and native.recall({}, ["x"], {}, 1, b"\1\1", {"x": "y"}, 1, 1, None),
-        lambda: native.recall and native.recall({}, [{}], {}, 1, b"\1\1", {}, 1, 1, None),
-        lambda: native.recall and native.recall({"x": "y"}, ["x"], {}, 1, b"\1\1", {}, 1, 1, None),
-        lambda: native.recall and native.recall({}, ("x",), {}, 1, b"\1\1", {}, 1, 1, None),
-        lambda: native.recall and native.recall({}, ["x"], {}, 1, b"\1\1", {}, 1, 1, 1),
-        lambda: native.recall and native.recall({}, ["x"], {}, 1, b"\1\1", {}, 1, 1, (b"", bytearray(256), TEXTS)),
-        lambda: native.recall and native.recall({}, ["x"], {}, 1, b"\1\1", {}, 1, 1, (bytes(4), bytearray(256), [])),
-        lambda: native.recall and native.recall({}, ["x"], {}, 1, b"\1\1", {}, 1, 1, (bytes(4), bytearray(9), TEXTS)),
-        lambda: (
-            native.recall and native.recall({}, ["x"], {}, 1, b"\1\1", {}, 1, 1, (b"\2\0\0\0", bytearray(160), TEXTS))
-        ),
-        lambda: native.put_shared and native.put_shared(bytes(160), TEXTS, "x", 1),  # type: ignore[arg-type]
-        lambda: native.put_shared and native.put_shared(bytearray(160), [[]], "x", 1),  # type: ignore[arg-type]
-        lambda: native.put_shared and native.put_shared(bytearray(260), TEXTS, "x", 1),  # type: ignore[arg-type]
-        lambda: native.put_shared and native.put_shared(bytearray(160), TEXTS, 1, 1),  # type: ignore[arg-type]
-        lambda: native.places_of and native.places_of(bytearray(64), []),  # type: ignore[arg-type]
-        lambda: native.places_of and native.places_of(bytearray(160), [1]),  # type: ignore[arg-type,list-item]
-        lambda: native.texts_at and native.texts_at(b"\1\0\0\0", TEXTS, []),
-        lambda: native.texts_at and native.texts_at(bytes(4), TEXTS, []),
-        lambda: native.texts_at and native.texts_at(bytes(4), [[]], ["x"]),
+        lambda: native.recall and native.recall({}, [{}], {}, 1, b"\1\1", {}, 1, 1),
+        lambda: native.recall and native.recall({"x": "y"}, ["x"], {}, 1, b"\1\1", {}, 1, 1),
+        lambda: native.recall and native.recall({}, ("x",), {}, 1, b"\1\1", {}, 1, 1),
         lambda: native.known_links and native.known_links(["x"], b"", b"\1", 1, 1, 1, ""),
         lambda: native.known_links and native.known_links(["x"], bytes(8), b"", 1, 1, 1, ""),
         lambda: native.known_links and native.known_links(["x"], ["y"], b"\1", 1, 1, 1, ""),

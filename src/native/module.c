@@ -26,24 +26,11 @@ PyDoc_STRVAR(wide_doc,
     "The digests of many exchanges at once, each a head, a body and a request: of the body, of head and body, of the\n"
     "request; as WARC spells them.");
 
-PyDoc_STRVAR(put_doc,
-    "put_shared(memory, texts, text, info)\n\nKeeps what is known of a text in memory that is shared, while there is room.");
-
-PyDoc_STRVAR(begin_doc,
-    "begin_shared(memory, generation)\n\nBegins a generation, in the room of the one four before it.");
-
-PyDoc_STRVAR(places_doc,
-    "places_of(memory, targets) -> tuple[bytes, list[str]]\n\n"
-    "Where the targets lie in the memory, four bytes each, 0 for those that are not there; and these.");
-
-PyDoc_STRVAR(texts_doc,
-    "texts_at(places, texts, others) -> list[str]\n\nThe targets again, from the lists of all texts, and the others.");
-
 PyDoc_STRVAR(recall_doc,
-    "recall(known, targets, kinds, kind, by_kind, rels, unknown, bound, shared) -> tuple[bytearray, bytearray, list[int]]\n\n"
+    "recall(known, targets, kinds, kind, by_kind, rels, unknown, bound) -> tuple[bytearray, bytearray, list[int]]\n\n"
     "What is said of the kind of each link, which is that of all unless it has one of its own, or 0 where its rel has\n"
     "nofollow; what is known of each target, eight bytes each; and the places of those that are unknown, or offered and\n"
-    "above the bound. shared: where the targets lie in which memory, and the lists of its texts, or None.");
+    "above the bound.");
 
 PyDoc_STRVAR(pack_doc,
     "pack_links(infos, mask, kind, kinds, offered, tails, ends) -> str\n\n"
@@ -117,10 +104,6 @@ static PyMethodDef methods[] = {
     {"fetched", (PyCFunction)(void (*)(void))fetched, METH_FASTCALL, fetched_doc},
     {"is_sound_answer", is_sound_answer, METH_VARARGS, sound_doc},
     {"exchange", (PyCFunction)(void (*)(void))exchange, METH_FASTCALL, exchange_doc},
-    {"put_shared", put_shared, METH_VARARGS, put_doc},
-    {"begin_shared", begin_shared, METH_VARARGS, begin_doc},
-    {"places_of", places_of, METH_VARARGS, places_doc},
-    {"texts_at", texts_at, METH_VARARGS, texts_doc},
     {"resolve", resolve_plainly, METH_VARARGS, resolve_doc},
     {"recall", recall, METH_VARARGS, recall_doc},
     {"pack_links", pack_links, METH_VARARGS, pack_doc},

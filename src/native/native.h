@@ -43,10 +43,6 @@ int is_plain_page(const char *url, Py_ssize_t size);
 PyObject *resolve_plainly(PyObject *module, PyObject *args);
 
 PyObject *csv_lines(PyObject *module, PyObject *rows);
-PyObject *put_shared(PyObject *module, PyObject *args);
-PyObject *begin_shared(PyObject *module, PyObject *args);
-PyObject *places_of(PyObject *module, PyObject *args);
-PyObject *texts_at(PyObject *module, PyObject *args);
 
 PyObject *bindable(PyObject *module, PyObject *args);
 

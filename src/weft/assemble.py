@@ -411,7 +411,7 @@ def _team(parts: Parts, run_id: int, nursery: Nursery | None) -> Team:
     beside_crawl = not needs_trees(parts.spec)
     team = Team(
         parts.spec, _processes(parts.spec) - beside_crawl, parts.folder, f"{run_id:05d}", parts.home_origins,
-        parts.clock, parts.jar, nursery, beside_crawl=beside_crawl, seen=parts.frontier.discovery.seen.recent.share(),
+        parts.clock, parts.jar, nursery, beside_crawl=beside_crawl,
     )  # fmt: skip
     if team.bodies is not None:
         parts.store.share_bodies(team.bodies)

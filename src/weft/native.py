@@ -12,8 +12,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mmap import mmap
-
     from weft.records import Fetched
 
     SortedEntries = tuple[array[int], array[int]]
@@ -61,12 +59,6 @@ pack_links: Callable[..., str] | None = getattr(_native, "pack_links", None)
 known_links: Callable[..., list[str]] | None = getattr(_native, "known_links", None)
 count_external: Callable[[list[str], str, str], int | None] | None = getattr(_native, "count_external", None)
 """What is known of the links of a page, how they are stored, and how many lead elsewhere (``weft.frontier.links``)."""
-
-begin_shared: Callable[[mmap, int], None] | None = getattr(_native, "begin_shared", None)
-put_shared: Callable[[mmap, list[list[str]], str, int], None] | None = getattr(_native, "put_shared", None)
-places_of: Callable[[mmap, list[str]], tuple[bytes, list[str]]] | None = getattr(_native, "places_of", None)
-texts_at: Callable[[bytes, list[list[str]], list[str]], list[str]] | None = getattr(_native, "texts_at", None)
-"""What is known of URLs, in memory that workers share (``weft.shared``)."""
 
 sift: Callable[[list[int], list[array[int]]], list[list[int]]] | None = getattr(_native, "sift", None)
 fill_filter: Callable[[array[int], array[int]], None] | None = getattr(_native, "fill_filter", None)

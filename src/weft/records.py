@@ -84,9 +84,6 @@ class Links(msgspec.Struct, array_like=True, gc=False):
     The compiled reader keeps the texts together, as they will be stored: ``tails`` has for each link its anchor and, if
     any link has one, rel and fragment, as JSON; ``ends`` says where each of them ends, four bytes a link. The columns
     of anchors and fragments are empty then, until somebody asks for the links one by one.
-
-    On their way from a worker, ``targets`` has only the texts that the crawl's process may not have; ``places`` says
-    where it has the others, and the ``generation`` how long (``weft.shared``).
     """
 
     targets: list[str] = []
@@ -96,8 +93,6 @@ class Links(msgspec.Struct, array_like=True, gc=False):
     rels: dict[int, str] = {}
     tails: bytes = b""
     ends: bytes = b""
-    places: bytes = b""
-    generation: int = 0
 
     @classmethod
     def of(cls, links: Iterable[Link]) -> Links:

@@ -77,7 +77,6 @@ class Report(msgspec.Struct, array_like=True):
     unused: list[int] = []  # jobs given back
     positions: dict[str, tuple[int, bool]] = {}
     cancelled: bool = False  # all requests are ended, as ordered
-    generation: int = 0  # of the memory that its links were looked up in (``weft.shared``)
     failure: str = ""  # the archive cannot be written, or the folder is gone: the crawl stops
 
 

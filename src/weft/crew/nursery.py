@@ -203,7 +203,7 @@ def _bear(
     work: Work,
 ) -> bool:
     """Forks a worker for one order; False where the crawl is gone."""
-    data, fds, _, _ = socket.recv_fds(control, _ORDER.size, 3)
+    data, fds, _, _ = socket.recv_fds(control, _ORDER.size, 2)
     if not data:
         return False
     if not fds:  # lost on their way: the crawl finds its end of the socket closed, and orders anew

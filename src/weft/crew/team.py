@@ -35,7 +35,6 @@ from weft.fetch.http import descriptor_budget
 from weft.folder import Folder
 from weft.ports import Clock
 from weft.records import Failure, Fetched, Lease
-from weft.shared import SeenByWorkers
 from weft.spec import CrawlSpec
 from weft.store.bodies import share_bodies
 from weft.store.warc_recovery import cut_files
@@ -56,7 +55,6 @@ class Team:
     def __init__(
         self, spec: CrawlSpec, workers: int, folder: Folder, prefix: str, home_origins: Sequence[str], clock: Clock,
         jar: CookieJar | None, nursery: Nursery | None = None, *, beside_crawl: bool = False,
-        seen: SeenByWorkers | None = None,
     ) -> None:  # fmt: skip
         self._spec = spec
         self._size = workers
@@ -71,7 +69,6 @@ class Team:
         self._at_once = workers * descriptor_budget()
         add_slots(folder.parsing, WORKER_SLOTS + workers)
         self.bodies = share_bodies()
-        self._seen = seen
         rate_b = spec.limits.max_rate_b
         self._rate = SharedRate(rate_b, folder.parsing) if rate_b else None
         self._members: list[Member] = []
@@ -117,8 +114,6 @@ class Team:
         self._births.close()
         if self.bodies is not None:
             self.bodies.close()
-        if self._seen is not None:
-            self._seen.close()
         if self._rate is not None:
             self._rate.close()
 
@@ -347,10 +342,6 @@ class Team:
         if report.ended:
             member.reported = True
             self._fruitless = 0
-        if self._seen is not None:
-            for one in report.ended:
-                self._seen.restore(one.done.links, report.generation)
-            self._seen.heard(member.number, report.generation)
         member.positions.update(report.positions)
         for number in report.unused:
             job = member.jobs.pop(number)
@@ -440,9 +431,6 @@ class Team:
         self._born += 1
         member = Member(self._born, slot, f"{self._prefix}-{self._born}")
         shared = [self.bodies.descriptor] if self.bodies is not None else []
-        if shared and self._seen is not None:
-            shared.append(self._seen.descriptor)
-            self._seen.joined(member.number)
         end = self._births.bear(member.number, shared)
         member.line = Line(end, Report, partial(self._hear, member))
         member.line.on_closed = partial(self._lost, member)
@@ -521,8 +509,6 @@ class Team:
         member.line.close()
         member.line = None
         self._births.end(member.number)
-        if self._seen is not None:
-            self._seen.left(member.number)
         if self._spec.keep.archive:
             cut_files(self._folder.warc, member.prefix, {file: size for file, (size, _) in member.positions.items()})
         member.positions = {file: (size, True) for file, (size, _) in member.positions.items()}

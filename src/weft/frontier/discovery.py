@@ -146,9 +146,8 @@ class Discovery:
             self.seen.recent.put(text, info)
 
     def prefetch_links(self, pages: Iterable[Links]) -> None:
-        """The same for all links of a tick. Those of which a worker tells where they lie were looked up by it."""
-        others = [self.seen.recent.others_of(links) for links in pages]
-        self.prefetch(chain.from_iterable(others))
+        """Looks the links of all pages of a tick up at once."""
+        self.prefetch(chain.from_iterable(links.targets for links in pages))
 
     # ---- offers ----------------------------------------------------------------------------------------------
 
@@ -175,13 +174,11 @@ class Discovery:
             return "", Found(0, [], ())
         if self._normalizer.ip_hosts:  # R14: a link to the address of a known host is one to the host
             links = msgspec.structs.replace(links, targets=list(map(self._normalizer.named, links.targets)))
-            links.places = b""
             self.prefetch(links.targets)
         targets, home = links.targets, self._home_of(hand.url)
         first_new, bound, heed = self._next_url, reach(hand.depth + 1), self._heeds_nofollow
         by_kind = self._by_redirects if (nofollow and heed) or duplicate else self._by_kind
-        shared = self.seen.recent.shared_of(links)
-        offered, infos, places = recalled(self.seen.recent.young, links, by_kind, heed, bound, shared)
+        offered, infos, places = recalled(self.seen.recent.young, links, by_kind, heed, bound)
         if _REDIRECT in links.kinds.values():  # its target is no farther than the page: it may be nearer by it
             places = sorted({*places, *(at for at, kind in links.kinds.items() if kind == _REDIRECT)})
         new: list[str] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import repeat
-from typing import TYPE_CHECKING, overload
+from typing import overload
 
 import msgspec
 
@@ -12,9 +12,6 @@ from weft.frontier.seen import ADMITTED, ID, UNKNOWN
 from weft.native import count_external, known_links, pack_links, recall
 from weft.records import LinkKind, Links
 from weft.url import site_of
-
-if TYPE_CHECKING:
-    from weft.shared import Places
 
 _A = int(LinkKind.A)
 _encode = msgspec.json.Encoder().encode
@@ -28,17 +25,16 @@ fragment."""
 
 
 def recalled(
-    known: dict[str, int], links: Links, by_kind: bytes, heeds_nofollow: bool, bound: int,
-    shared: Places | None = None,
-) -> tuple[bytearray, Infos, list[int]]:  # fmt: skip
+    known: dict[str, int], links: Links, by_kind: bytes, heeds_nofollow: bool, bound: int
+) -> tuple[bytearray, Infos, list[int]]:
     """Which links may bring their targets in, what is known of each target, and where to look closer.
 
     1 where a link may, by what is said of its kind, and by its own nofollow where that is heeded. A closer look is for
-    the unknown, and for those above the bound that may be brought in. ``shared``: what workers share of these links.
+    the unknown, and for those above the bound that may be brought in.
     """
     targets, rels = links.targets, links.rels if heeds_nofollow else {}
     if recall is not None:
-        offered, packed_infos, places = recall(known, targets, links.kinds, _A, by_kind, rels, UNKNOWN, bound, shared)
+        offered, packed_infos, places = recall(known, targets, links.kinds, _A, by_kind, rels, UNKNOWN, bound)
         return offered, memoryview(packed_infos).cast("Q"), places
     offered = bytearray(by_kind[_A : _A + 1]) * len(targets)
     for at, kind in links.kinds.items():
