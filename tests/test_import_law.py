@@ -38,8 +38,7 @@ LOOP_MAY_KNOW = {
 """The value types that the loop builds or takes apart; it knows nothing else of the stations."""
 
 PURE_LEAVES = tuple(
-    f"weft.{name}"
-    for name in ("dates", "errors", "location", "native", "records", "safe", "spec", "text", "url")
+    f"weft.{name}" for name in ("dates", "errors", "location", "native", "records", "safe", "spec", "text", "url")
 )
 """What everybody may import imports nothing of weft but its likes."""
 

@@ -33,12 +33,11 @@ from weft.fetch.http.transfer import Transfer
 from weft.frontier import links as frontier_links
 from weft.frontier import runs
 from weft.frontier.seen import ADMITTED, FINAL, HOPPED, UNKNOWN, pack, reach
-from weft.judge.traps.marks import marks_in_python
 from weft.observe import csv_lines
 from weft.parse import content
 from weft.parse.html import parse_page
 from weft.records import Fetched, Lease, Link, LinkKind, Links
-from weft.store import cdxj, warc, warc_heads
+from weft.store import warc, warc_heads
 from weft.url import Resolver
 from weft.url.resolving import _shared
 
@@ -101,70 +100,6 @@ def test_digests_of_a_group_are_used_where_they_are_right() -> None:
 
 def spelt(data: bytes) -> str:
     return "sha1:" + base64.b32encode(hashlib.sha1(data, usedforsecurity=False).digest()).decode()
-
-
-plain = st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), min_size=1, max_size=12)
-odd = st.one_of(plain, st.text(st.sampled_from("a :\r\n\t\x7f\xe9\u2028\ud800"), max_size=4))
-requests = st.one_of(
-    st.just(b"GET / HTTP/1.1\r\nHost: h.test\r\n\r\n"),
-    st.lists(
-        st.sampled_from(
-            [b"GET", b" ", b"/", b"x", b" HTTP/1.", b"0", b"1", b"2", b"\r\n", b"A: b\r\n", b":", b"\0", b"\n"]
-        ),
-        max_size=9,
-    ).map(b"".join),
-)
-
-
-@given(
-    url=odd, ip=odd, truncated=st.sampled_from(["", "length", "a\nb"]), request=requests, body=st.binary(max_size=99),
-    head=st.one_of(st.just(b"HTTP/1.1 200 OK\r\n\r\n"), lines.map(b"".join)),
-)  # fmt: skip
-@example("http://h.test/", "127.0.0.1", "", b"GET / HTTP/1.1\r\n\r\n", b"", b"HTTP/1.1 200 OK\r\n\r\n")
-@example("http://h.test/", "", "length", b"", b"<p>" * 999, b"HTTP/1.0 404\r\nContent-Length: 2997\r\n\r\n")
-def test_records_are_written_alike(url: str, ip: str, truncated: str, request: bytes, body: bytes, head: bytes) -> None:
-    for protocol in ("", "h2"):
-        ids = "urn:uuid:1", "urn:uuid:2"
-        said = url, "2026-01-02T03:04:05Z", ip, protocol, truncated, ids, head, body, request
-        found = warc.exchange_records(*said)
-        with pytest.MonkeyPatch.context() as monkeypatch:
-            for name in ("digests", "digest", "exchange", "is_sound_answer"):  # one after the other is left to Python
-                in_python(monkeypatch, name)
-                assert warc.exchange_records(*said) == found
-
-
-def test_a_plain_exchange_needs_no_python() -> None:
-    assert native.exchange is not None
-    texts = "http://h.test/a", "2026-01-02T03:04:05Z", "::1", "", "", ("urn:uuid:1", "urn:uuid:2")
-    digests = "sha1:A", "sha1:B", "sha1:C"
-    head, request = b"HTTP/1.1 200 OK\r\n\r\n", b"GET /a HTTP/1.1\r\nHost: h.test\r\n\r\n"
-    assert native.exchange(*texts, head, b"body", request, digests) is not None
-    if native.digests is not None:
-        assert native.exchange(*texts, head, b"body", request, None) is not None
-    for broken in (
-        b"get / HTTP/1.1\r\n\r\n",
-        b"GET / HTTP/1.2\r\n\r\n",
-        b"GET  HTTP/1.1\r\n\r\n",
-        request[:-1],
-        request + b"x",
-    ):
-        assert native.exchange(*texts, head, b"body", broken, digests) is None
-    for broken in (head[:-1], head + b"x", b"HTTP/2 200\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n"):
-        assert native.exchange(*texts, broken, b"body", request, digests) is None
-
-
-@pytest.mark.parametrize(
-    ("at", "wrong"),
-    [(0, b"u"), (5, ("urn:uuid:1",)), (5, None), (5, (1, 2)), (6, "head"), (8, None)],
-)
-def test_an_exchange_of_other_things_is_an_error(at: int, wrong: object) -> None:
-    assert native.exchange is not None
-    said: list[object] = ["u", "d", "", "", "", ("1", "2"), b"HTTP/1.1 200 OK\r\n\r\n", b"", b"", None]
-    said[at] = wrong
-    with pytest.raises(TypeError):
-        native.exchange(*said)
-    with pytest.raises(TypeError):
-        native.exchange(*said[:-1])
 
 
 heads = st.lists(
@@ -246,23 +181,6 @@ def test_links_elsewhere_are_counted_alike(prefix: str, monkeypatch: pytest.Monk
             assert frontier_links.Home(prefix).external_links(some) == found
 
 
-pieces = st.sampled_from(
-    ["/", "//", "a", "b", "A", "..", ".", ";", "(", "+", ",", "|", "=", "%2b", "%2C", "%7c", "%25", "%", "?", "é", "%2",
-     "x" * 60]
-)  # fmt: skip
-
-
-@given(
-    st.lists(pieces, max_size=40), st.sampled_from(["http://h.test", "https://h", "http://é", ""]), st.integers(0, 40)
-)
-@example(["/a"] * 2, "http://h.test", 25)
-@example([f"/{number}" for number in range(33)], "http://h.test", 99)
-def test_urls_have_the_same_marks(path: list[str], origin: str, most: int) -> None:
-    assert native.url_marks is not None
-    url = origin + "".join(path)
-    assert native.url_marks(url, most) == marks_in_python(url, most)
-
-
 texts = st.sampled_from(["http://h.test/a", "http://h.test/b?c=d", "http://h.test", "mailto:é@h.test", "", "é", "\0"])
 facts = st.builds(
     pack, st.integers(1, 99), st.integers(0, 9), st.sampled_from([0, ADMITTED, FINAL, HOPPED, ADMITTED | HOPPED])
@@ -277,21 +195,16 @@ found_links = st.builds(
 
 @given(st.dictionaries(texts, facts), st.lists(found_links), st.integers(0, 9), st.booleans())
 def test_links_are_known_alike(known: dict[str, int], found: list[Link], depth: int, heeds_nofollow: bool) -> None:
-    """Which of them may bring their targets in, what is known of them, and which were known before."""
+    """Which of them may bring their targets in, what is known of them, and where to look closer."""
     links = Links.of(found)
     for by_kind in (bytes(17), bytes([*range(17)]), b"\1" * 99):
         recalled = frontier_links.recalled(known, links, by_kind, heeds_nofollow, reach(depth))
         offered, infos, places = recalled
         assert list(infos) == [known.get(text, UNKNOWN) for text in links.targets]
-        for prefix in ("http://h.test/", "é", ""):
-            asked = frontier_links.KnownLinks(links.targets, infos, offered, prefix, 50)
-            with pytest.MonkeyPatch.context() as monkeypatch:
-                monkeypatch.setattr(frontier_links, "recall", None)
-                monkeypatch.setattr(frontier_links, "known_links", None)
-                in_python = frontier_links.recalled(known, links, by_kind, heeds_nofollow, reach(depth))
-                assert in_python == (offered, list(infos), places)
-                again = frontier_links.KnownLinks(links.targets, in_python[1], offered, prefix, 50)
-                assert list(asked) == list(again)
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            monkeypatch.setattr(frontier_links, "recall", None)
+            in_python = frontier_links.recalled(known, links, by_kind, heeds_nofollow, reach(depth))
+            assert in_python == (offered, list(infos), places)
 
 
 @given(lines)
@@ -503,51 +416,6 @@ def fresh(base: str) -> Resolver:
     return resolver
 
 
-hosts = st.sampled_from(
-    [
-        "h.test", "www.h.test", "www2.h.test:8080", "h.test:80", "h.test:443", "127.0.0.1:81", "H.test", "www.",
-        "www..a.b", ".h.test", "h..test", "h.test.", "h:", ":80", "h:8x", "[::1]:8", "u:p@h.test", "h_1.test",
-        "xn--nxasmq6b", "é.test", "a%2eb", "", "www1", "www.www.x", "-",
-    ]
-)  # fmt: skip
-tails = st.sampled_from(
-    [
-        "a", "B.html", "..", ".", "/", "...", "%41", "x,y", "é", ".b", "a.", "~u", "_", " ", "?", "?Q=1", "&b=2", "&a",
-        "#x", "sid=", "sessionID", "?CFID=4", "it's", '"', "\\", "\0", ":", ";", "+", "=",
-    ]
-)  # fmt: skip
-odd_texts = st.sampled_from(["text/html", "", "a b", "é", 'a"b', "a\\b", "a\nb", "\x7f", "x" * 512, "x" * 513])
-
-
-@given(
-    st.sampled_from(["http://", "https://", "HTTP://", "ftp://", ""]),
-    hosts,
-    st.lists(tails, max_size=6).map("".join),
-    st.integers(0, 300_000_000_000_000) | st.integers(-5, 5) | st.sampled_from([951_782_399_999, 4_107_542_400_000]),
-    odd_texts,
-    st.sampled_from([None, 0, 200, 999]),
-    st.sampled_from(["sha1:", "", "sha1", "sha256:"]).flatmap(lambda kind: odd_texts.map(lambda text: kind + text)),
-    st.integers(0, 1 << 80) | st.integers(0, 99),
-    odd_texts,
-)
-def test_lines_of_the_index_are_alike(
-    scheme: str, host: str, tail: str, epoch_ms: int, mime: str, status: int | None, digest: str, number: int, file: str
-) -> None:
-    for slash in "/", "":
-        row = (scheme + host + slash + tail, epoch_ms, mime, status, digest, number, number, file)
-        found = native.cdxj_line(row) if native.cdxj_line else None
-        assert found is None or found == cdxj._careful_line(row)
-
-
-def test_a_plain_line_of_the_index_needs_no_python() -> None:
-    row = ("https://www.H.test/A/b.html?C=d".lower(), 1_767_323_045_678, "", 200, "sha1:X", 1, 20, "f.warc.gz")
-    line = b'test,h)/a/b.html?c=d 20260102030405 {"url":"https://www.h.test/a/b.html?c=d","mime":"unk","status":"200",'
-    line += b'"digest":"X","length":"1","offset":"20","filename":"f.warc.gz"}\n'
-    assert native.cdxj_line is not None and native.cdxj_line(row) == line
-    long = ("http://h.test/" + "a" * 4_083, *row[1:])
-    assert native.cdxj_line(long) is None and native.cdxj_line((long[0][:-1], *row[1:])) is not None
-
-
 @given(
     known=st.lists(st.lists(st.integers(0, (1 << 64) - 1), min_size=1, max_size=300), max_size=4),
     others=st.lists(st.integers(0, (1 << 64) - 1), max_size=200),
@@ -609,19 +477,11 @@ def test_weft_does_without_them() -> None:
         lambda: native.recall and native.recall({}, [{}], {}, 1, b"\1\1", {}, 1, 1),
         lambda: native.recall and native.recall({"x": "y"}, ["x"], {}, 1, b"\1\1", {}, 1, 1),
         lambda: native.recall and native.recall({}, ("x",), {}, 1, b"\1\1", {}, 1, 1),
-        lambda: native.known_links and native.known_links(["x"], b"", b"\1", 1, 1, 1, ""),
-        lambda: native.known_links and native.known_links(["x"], bytes(8), b"", 1, 1, 1, ""),
-        lambda: native.known_links and native.known_links(["x"], ["y"], b"\1", 1, 1, 1, ""),
-        lambda: native.known_links and native.known_links([1], b"\1" + bytes(7), b"\1", 1, 0, 1, ""),
         lambda: native.wide_digests and native.wide_digests(((b"", b"", b""),)),  # type: ignore[arg-type]
         lambda: native.wide_digests and native.wide_digests([b"x"]),  # type: ignore[list-item]
         lambda: native.wide_digests and native.wide_digests([(b"", b"")]),  # type: ignore[list-item]
         lambda: native.wide_digests and native.wide_digests([(b"", b"", "")]),  # type: ignore[list-item]
         lambda: native.count_external and native.count_external([1], "", ""),  # type: ignore[list-item]
-        lambda: native.url_marks and native.url_marks("http://h.test/"),  # type: ignore[call-arg]
-        lambda: native.url_marks and native.url_marks("http://h.test/", "x"),  # type: ignore[arg-type]
-        lambda: native.url_marks and native.url_marks(b"http://h.test/", 1),  # type: ignore[arg-type]
-        lambda: native.url_marks and native.url_marks("http://h.test/\ud800", 1),
         lambda: native.sift and native.sift((1,), []),  # type: ignore[arg-type]
         lambda: native.sift and native.sift(["x"], [array("Q", [0, 0])]),  # type: ignore[list-item]
         lambda: native.sift and native.sift([1], [array("Q", [0, 0, 0])]),
@@ -632,10 +492,6 @@ def test_weft_does_without_them() -> None:
         lambda: native.merge_sorted and native.merge_sorted([1]),  # type: ignore[list-item]
         lambda: native.merge_sorted and native.merge_sorted([(array("Q", [1]), array("Q"))]),
         lambda: native.merge_sorted and native.merge_sorted([(array("Q", [1]), array("Q", [1])), (b"1", b"1")]),  # type: ignore[list-item]
-        lambda: native.cdxj_line and native.cdxj_line(("http://h.test/",)),
-        lambda: native.exchange and native.exchange("url"),
-        lambda: native.exchange and native.exchange(*[""] * 9, b"", b"", b"", b""),
-        lambda: native.exchange and native.exchange(*[""] * 10, b"", "", b""),
     ],
 )
 def test_wrong_arguments_are_errors(call: Callable[[], object]) -> None:

@@ -167,37 +167,6 @@ static int begins(const char *text, Py_ssize_t size, const char *start, Py_ssize
     return size >= start_size && memcmp(text, start, (size_t)start_size) == 0;
 }
 
-PyObject *known_links(PyObject *Py_UNUSED(module), PyObject *args) {
-    PyObject *targets, *found;
-    unsigned long long admitted, mask, first_new;
-    Py_buffer infos, offered;
-    const char *prefix;
-    Py_ssize_t prefix_size;
-    if (!PyArg_ParseTuple(args, "O!y*y*KKKs#", &PyList_Type, &targets, &infos, &offered, &admitted, &mask, &first_new, &prefix,
-                          &prefix_size))
-        return NULL;
-    Py_ssize_t count = PyList_GET_SIZE(targets);
-    found = PyList_New(0);
-    if (!found || differ(infos.len, count * (Py_ssize_t)sizeof(uint64_t)) || differ(offered.len, count)) goto failed;
-    for (Py_ssize_t at = 0; at < count; at++) {
-        if (!((const char *)offered.buf)[at]) continue;
-        uint64_t info = info_at(&infos, at);
-        if (!(info & admitted) || (info & mask) >= first_new) continue;
-        Py_ssize_t size;
-        const char *text = PyUnicode_AsUTF8AndSize(PyList_GET_ITEM(targets, at), &size);
-        if (!text) goto failed;
-        if (begins(text, size, prefix, prefix_size) && PyList_Append(found, PyList_GET_ITEM(targets, at)) < 0) goto failed;
-    }
-    PyBuffer_Release(&infos);
-    PyBuffer_Release(&offered);
-    return found;
-failed:
-    PyBuffer_Release(&infos);
-    PyBuffer_Release(&offered);
-    Py_XDECREF(found);
-    return NULL;
-}
-
 PyObject *count_external(PyObject *Py_UNUSED(module), PyObject *args) {
     PyObject *targets;
     const char *own, *other;

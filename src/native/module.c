@@ -50,33 +50,17 @@ PyDoc_STRVAR(sound_doc,
     "is_sound_answer(head, body_size) -> bool\n\n"
     "Whether every reader finds the end of a head, and it tells no other length than its body has.");
 
-PyDoc_STRVAR(exchange_doc,
-    "exchange(url, date, ip, protocol, truncated, ids, head, body, request, digests) -> tuple[bytes, bytes, str] | None\n\n"
-    "The records of an answer and of its request, empty where there is none, and the digest of the payload. The digests\n"
-    "of payload, block and request are given, or None: then they are made. None where a text or a head is not plain.");
-
 PyDoc_STRVAR(resolve_doc,
     "resolve(base, reference) -> str | None\n\n"
     "The URL that a plain reference leads to from a serialised URL of the web: a path, with or without a host before it\n"
     "and a query behind it; None for what is not plain.");
 
-PyDoc_STRVAR(known_doc,
-    "known_links(targets, infos, offered, admitted, mask, first_new, prefix) -> list[str]\n\n"
-    "The targets with this prefix that are offered, admitted by their info, and have an id below the first new one.");
-
 PyDoc_STRVAR(external_doc,
     "count_external(targets, own, other) -> int | None\n\n"
     "How many URLs of the web begin with neither; None where one has credentials and wants a closer look.");
 
-PyDoc_STRVAR(marks_doc,
-    "url_marks(url, most_segments) -> int\n\n"
-    "What a URL shows at a glance: 1 if it is sampled, 2 if it has a query, 4 if its path is odd, 8 if it may be winding.");
-
 PyDoc_STRVAR(memory_doc,
     "keep_freed_memory()\n\nHas the C library keep what is freed for the next that is asked for, up to a bound.");
-
-PyDoc_STRVAR(cdxj_doc,
-    "cdxj_line(row) -> bytes | None\n\nA line of the index of the archive; None where something in it is not plain.");
 
 PyDoc_STRVAR(csv_doc,
     "csv_lines(rows) -> str | None\n\n"
@@ -103,18 +87,14 @@ static PyMethodDef methods[] = {
     {"parse_head", parse_head, METH_O, head_doc},
     {"fetched", (PyCFunction)(void (*)(void))fetched, METH_FASTCALL, fetched_doc},
     {"is_sound_answer", is_sound_answer, METH_VARARGS, sound_doc},
-    {"exchange", (PyCFunction)(void (*)(void))exchange, METH_FASTCALL, exchange_doc},
     {"resolve", resolve_plainly, METH_VARARGS, resolve_doc},
     {"recall", recall, METH_VARARGS, recall_doc},
     {"pack_links", pack_links, METH_VARARGS, pack_doc},
-    {"known_links", known_links, METH_VARARGS, known_doc},
     {"count_external", count_external, METH_VARARGS, external_doc},
     {"sift", sift, METH_VARARGS, sift_doc},
     {"fill_filter", fill_filter, METH_VARARGS, fill_doc},
     {"merge_sorted", merge_sorted, METH_O, merge_doc},
-    {"url_marks", (PyCFunction)(void (*)(void))url_marks, METH_FASTCALL, marks_doc},
     {"keep_freed_memory", keep_freed_memory, METH_NOARGS, memory_doc},
-    {"cdxj_line", cdxj_line, METH_O, cdxj_doc},
     {"csv_lines", csv_lines, METH_O, csv_doc},
     {"bindable", bindable, METH_VARARGS, bindable_doc},
     {NULL, NULL, 0, NULL},
@@ -135,7 +115,6 @@ static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "weft_native", "Compiled parts of weft.", -1, methods, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit_weft_native(void) {
-    prepare_urls();
     if (prepare_quick() < 0 || prepare_heads() < 0) return NULL;
     PyObject *module = PyModule_Create(&definition);
     if (module && has_digests() && PyModule_AddFunctions(module, digest_methods) < 0) Py_CLEAR(module);

@@ -34,7 +34,6 @@ int is_sound_response(const char *head, Py_ssize_t size, Py_ssize_t body_size);
 
 /* Whether every reader finds the end of the head of a request, and its target. */
 int is_sound_request(const char *head, Py_ssize_t size);
-PyObject *exchange(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 enum { MAX_PLAIN_URL = 4096 };
 Py_ssize_t plain_url(const char *base, Py_ssize_t base_size, const char *reference, Py_ssize_t size, char *url);
@@ -48,17 +47,12 @@ PyObject *bindable(PyObject *module, PyObject *args);
 
 PyObject *recall(PyObject *module, PyObject *args);
 PyObject *pack_links(PyObject *module, PyObject *args);
-PyObject *known_links(PyObject *module, PyObject *args);
 PyObject *count_external(PyObject *module, PyObject *args);
 
 PyObject *sift(PyObject *module, PyObject *args);
 PyObject *fill_filter(PyObject *module, PyObject *args);
 PyObject *merge_sorted(PyObject *module, PyObject *list);
 
-void prepare_urls(void);
-PyObject *url_marks(PyObject *module, PyObject *const *args, Py_ssize_t count);
-
 PyObject *keep_freed_memory(PyObject *module, PyObject *none);
-PyObject *cdxj_line(PyObject *module, PyObject *row);
 
 #endif

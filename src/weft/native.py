@@ -51,12 +51,8 @@ fetched: Callable[..., Fetched | HeadParts | None] | None = getattr(_native, "fe
 is_sound_answer: Callable[[bytes, int], bool] | None = getattr(_native, "is_sound_answer", None)
 """Whether a head is kept as it is (``weft.store.warc_heads``)."""
 
-exchange: Callable[..., tuple[bytes, bytes, str] | None] | None = getattr(_native, "exchange", None)
-"""The records of an answer and its request (``weft.store.warc``)."""
-
 recall: Callable[..., tuple[bytearray, bytearray, list[int]]] | None = getattr(_native, "recall", None)
 pack_links: Callable[..., str] | None = getattr(_native, "pack_links", None)
-known_links: Callable[..., list[str]] | None = getattr(_native, "known_links", None)
 count_external: Callable[[list[str], str, str], int | None] | None = getattr(_native, "count_external", None)
 """What is known of the links of a page, how they are stored, and how many lead elsewhere (``weft.frontier.links``)."""
 
@@ -81,9 +77,3 @@ wide_digests: Callable[[list[Exchange]], list[tuple[str, str, str]]] | None = ge
 
 keep_freed_memory: Callable[[], None] | None = getattr(_native, "keep_freed_memory", None)
 """Has the C library keep what is freed (``weft.crew.cores``)."""
-
-cdxj_line: Callable[[tuple[object, ...]], bytes | None] | None = getattr(_native, "cdxj_line", None)
-"""A plain line of the index of the archive (``weft.store.cdxj``)."""
-
-url_marks: Callable[[str, int], int] | None = getattr(_native, "url_marks", None)
-"""What a URL shows at a glance (``weft.judge.traps.marks``)."""

@@ -9,7 +9,7 @@ from typing import overload
 import msgspec
 
 from weft.frontier.seen import ADMITTED, ID, UNKNOWN
-from weft.native import count_external, known_links, pack_links, recall
+from weft.native import count_external, pack_links, recall
 from weft.records import LinkKind, Links
 from weft.url import site_of
 
@@ -108,8 +108,6 @@ class KnownLinks(Sequence[str]):
 
     def _make(self) -> list[str]:
         targets, infos, offered, prefix, first_new = self._made_of
-        if known_links is not None and isinstance(infos, memoryview):
-            return known_links(targets, infos, offered, ADMITTED, ID, first_new, prefix)
         return [
             target
             for target, info, followed in zip(targets, infos, offered, strict=True)

@@ -121,14 +121,11 @@ def exchange_records(
     ``ids`` are theirs. Where one of ``ip``, ``protocol`` and ``truncated`` is empty, nothing is said of it. ``digests``
     are those of this very exchange, where they are known.
     """
-    if native.exchange is not None:
-        if digests is None and native.digests is None:  # without instructions for SHA-1 it has to be given them
-            digests = *_digests(head, body), payload_digest(request_head)
-        found = native.exchange(url, date, ip, protocol, truncated, ids, head, body, request_head, digests)
-        if found is not None:
-            return found
     kept = kept_response_head(head, len(body))
-    of_payload, of_both = _digests(kept, body)
+    if digests is not None and kept is head:
+        of_payload, of_both, _ = digests
+    else:
+        of_payload, of_both = _digests(kept, body)
     about = _about(url, date, ip, protocol)
     response = _record("response", ids[0], about + _of_payload(of_payload, truncated), _RESPONSE, kept, body, of_both)
     if not request_head:
