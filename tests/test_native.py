@@ -6,58 +6,31 @@ The reader of pages has tests of its own (``test_quick.py``).
 from __future__ import annotations
 
 import base64
-import contextlib
-import gzip
 import hashlib
-import sqlite3
 import subprocess
 import sys
 from array import array
 from collections.abc import Callable
 from html import escape
-from typing import cast
 
 import msgspec
-import pycurl
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from weft import native
-from weft.db import insert
-from weft.fetch.cookies import CookieJar
-from weft.fetch.http import Outcome, answer
-from weft.fetch.http.connections import Connections
-from weft.fetch.http.outcome import Outcomes
-from weft.fetch.http.transfer import Transfer
 from weft.frontier import links as frontier_links
 from weft.frontier import runs
 from weft.frontier.seen import ADMITTED, FINAL, HOPPED, UNKNOWN, pack, reach
 from weft.observe import csv_lines
 from weft.parse import content
 from weft.parse.html import parse_page
-from weft.records import Fetched, Lease, Link, LinkKind, Links
-from weft.store import warc, warc_heads
+from weft.records import Link, LinkKind, Links
+from weft.store import warc
 from weft.url import Resolver
 from weft.url.resolving import _shared
 
 pytestmark = pytest.mark.skipif(not native.is_there, reason="weft was set up without a C compiler")
-
-lines = st.lists(
-    st.sampled_from(
-        [
-            b"HTTP/1.1 200 OK\r\n", b"HTTP/1.0 404\r\n", b"HTTP/2 200 \r\n", b"HTTP/1.1 100 Continue\r\n",
-            b"ICY 200 OK\r\n", b"Content-Type: text/html\r\n", b"content-length: 5\r\n", b"Content-Length:5 \r\n",
-            b"Content-Length: 05\r\n", b"Transfer-Encoding: chunked\r\n", b"Transfer-Encoding : chunked\r\n",
-            b"X-Odd:\t\xe0 \r\n", b" folded\r\n", b"no colon\r\n", b": no name\r\n", b"N\xc0: x\r\n", b"A: b\n",
-            b"A: b\rc\r\n", b"Z: \0\r\n", b"\r\n", b"\n", b"", b"Server: a\r\n", b"SERVER:b\r\n", b"server:\r\n",
-            b"Etag: \xe0\r\n", b"ETag: a\r\n", b"Server : a\r\n", b"Server: " + 300 * b"a" + b"\r\n",
-            b"HTTP/1.1 400 Bad\r\n", b"Server: nginx\r\n", b"Content-Encoding: gzip\r\n", b"Set-Cookie: a=b\r\n",
-            b"Content-Length: 99999999999999999999\r\n",
-        ]
-    ),
-    max_size=6,
-)  # fmt: skip
 
 
 def in_python(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
@@ -207,94 +180,6 @@ def test_links_are_known_alike(known: dict[str, int], found: list[Link], depth: 
             assert in_python == (offered, list(infos), places)
 
 
-@given(lines)
-@example([b"HTTP/1.1 200 OK\r\n", b"A: b\r\n", b"\r\n"])
-def test_heads_are_taken_apart_alike(head: list[bytes]) -> None:
-    found = answer.parse_head(head)
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        in_python(monkeypatch, "parse_head")
-        assert answer.parse_head(head) == found
-
-
-def test_a_clean_head_needs_no_python() -> None:
-    assert native.parse_head is not None and native.is_sound_answer is not None
-    head = [b"HTTP/1.1 200 OK\r\n", b"Content-Length: 3\r\n", b"X-A: b \r\n", b"\r\n"]
-    assert native.parse_head(head) == (b"".join(head), 200, "1.1", (("content-length", "3"), ("x-a", "b")))
-    assert native.is_sound_answer(b"".join(head), 3) and not native.is_sound_answer(b"".join(head), 4)
-
-
-class EndedTransfer:
-    """What is known of a transfer that libcurl has ended."""
-
-    heard, early, cut = None, False, False
-    started_ms, max_size_b, addresses, ip = 1_700_000_000_000, 1_000, ("192.0.2.1",), "192.0.2.1"
-    lease = Lease(1, "http://h.test/", 1)
-    response_ms = Transfer.response_ms
-
-    def __init__(self, head: list[bytes], body: list[bytes], took_us: int, before_us: int) -> None:
-        self.head, self.body = head, body
-        self.curl = self
-        self.tell = self.getinfo
-        self._times = {pycurl.TOTAL_TIME_T: took_us, pycurl.PRETRANSFER_TIME_T: before_us}
-
-    def getinfo(self, what: int) -> int:
-        return self._times.get(what, 7)
-
-
-def outcome_of(ended: EndedTransfer) -> Outcome:
-    jar = CookieJar()
-    outcomes = Outcomes(jar, lambda: 1_700_000_001_000, Connections(), None)
-    return outcomes.of(cast(Transfer, ended), 0, "")
-
-
-bodies = st.lists(
-    st.sampled_from([b"", b"a", 40 * b"bc", gzip.compress(b"text"), b"No required SSL certificate was sent"]),
-    max_size=3,
-)
-
-
-@given(lines.map(lambda head: [*head, b"\r\n"]), bodies, st.integers(0, 10**7), st.integers(0, 10**7))
-@example([b"HTTP/1.1 200 OK\r\n", b"A: b\r\n", b"\r\n"], [b"x"], 5_999, 1_000)
-@example([b"HTTP/1.1 400 Bad\r\n", b"Server: nginx\r\n", b"\r\n"], [b"No required SSL certificate was sent"], 1, 0)
-@example([b"HTTP/1.1 200 OK\r\n", b"Content-Encoding: gzip\r\n", b"\r\n"], [gzip.compress(b"text")], 1, 0)
-@example([b"HTTP/1.1 200 OK\r\n", b"Content-Length: 99999999999999999999\r\n", b"\r\n"], [b"x"], 1, 0)
-def test_answers_are_read_alike(head: list[bytes], body: list[bytes], took_us: int, before_us: int) -> None:
-    ended = EndedTransfer(head, body, took_us, before_us)
-    found = outcome_of(ended)
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        in_python(monkeypatch, "fetched")
-        in_python(monkeypatch, "parse_head")
-        assert outcome_of(ended) == found
-
-
-def test_an_ordinary_answer_needs_no_python() -> None:
-    assert native.fetched is not None
-    head = [b"HTTP/1.1 200 OK\r\n", b"Content-Length: 3\r\n", b"\r\n"]
-    found = native.fetched(Fetched, head, [b"ab", b"c"], 5, 9_999, 2_000, "192.0.2.1")
-    assert found == Fetched(
-        200, b"".join(head), (("content-length", "3"),), b"abc", b"abc", False, 5, 7, "192.0.2.1", "1.1"
-    )
-    packed = [head[0], b"Content-Encoding: gzip\r\n", b"\r\n"]
-    assert native.fetched(Fetched, packed, [b""], 5, 1, 0, "") == native.parse_head(packed)  # type: ignore[misc]
-    assert native.fetched(Fetched, [b"ICY 200 OK\r\n", b"\r\n"], [], 5, 1, 0, "") is None
-    for wrong in (
-        [Fetched, head, [b"a", "b"], 5, 1, 0, ""],
-        [Fetched, head, None, 5, 1, 0, ""],
-        [Fetched, head, [], 5],
-    ):
-        with pytest.raises(TypeError):
-            native.fetched(*wrong)
-
-
-@given(lines, st.integers(0, 6))
-def test_heads_are_kept_alike(head: list[bytes], body_b: int) -> None:
-    raw = b"".join(head)
-    found = warc_heads.kept_response_head(raw, body_b)
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        in_python(monkeypatch, "is_sound_answer")
-        assert warc_heads.kept_response_head(raw, body_b) == found
-
-
 cells = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(max_size=8),
     st.text(alphabet='=+-@ab ,"\'\r\n\x1b\x7f\u202e\uff1d\ud800', max_size=6), st.sampled_from(LinkKind),
@@ -317,37 +202,6 @@ def test_plain_lines_of_the_logs_need_no_python() -> None:
     rows: list[tuple[object, ...]] = [("a", None, 5, True), ("=b", "x,y", 'q"r', "")]
     assert native.csv_lines(rows) == 'a,,5,true\n\'=b,"x,y","q""r",\n'
     assert native.csv_lines([("a", "\n")]) is None and native.csv_lines([("a", "é")]) is None
-
-
-stored = st.one_of(
-    st.none(), st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False), st.text(max_size=8),
-    st.binary(max_size=8),
-)  # fmt: skip
-
-
-@given(st.integers(1, 3).flatmap(lambda width: st.lists(st.tuples(*[stored] * width), max_size=12)), st.integers(1, 5))
-@example([(None, True, False)], 1)
-@example([], 1)
-def test_rows_are_stored_alike(rows: list[tuple[object, ...]], at_once: int) -> None:
-    def table() -> list[tuple[object, ...]]:
-        with contextlib.closing(sqlite3.connect(":memory:")) as connection:
-            columns = ", ".join("abc"[: len(rows[0]) if rows else 1])
-            connection.execute(f"CREATE TABLE t({columns})")
-            insert(connection, f"t({columns})", rows, at_once)
-            return connection.execute("SELECT * FROM t ORDER BY rowid").fetchall()
-
-    found = repr(table())  # tells 1 from 1.0, and 0.0 from -0.0
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        in_python(monkeypatch, "bindable")
-        assert repr(table()) == found
-
-
-def test_what_are_no_rows_is_refused() -> None:
-    assert native.bindable is not None
-    assert native.bindable([(1, "a"), (True, "b"), ()], 2) == [[1, "a", 1, "b"], []]
-    for rows, together, error in (([[1]], 1, TypeError), ([(1,)], 0, ValueError), (((1,),), 1, TypeError)):
-        with pytest.raises(error):
-            native.bindable(rows, together)  # type: ignore[arg-type]
 
 
 segments = st.sampled_from(

@@ -37,19 +37,6 @@ PyDoc_STRVAR(pack_doc,
     "The rows of a page's links as JSON; the id of a target is what the mask leaves of its info, and its kind that of\n"
     "all unless it has one of its own.");
 
-PyDoc_STRVAR(head_doc,
-    "parse_head(lines) -> tuple[bytes, int, str, tuple[tuple[str, str], ...]] | None\n\n"
-    "The head of an answer in one piece, its status, version and headers; None where it is not clean.");
-
-PyDoc_STRVAR(fetched_doc,
-    "fetched(make, lines, pieces, started_ms, took_us, before_us, ip) -> Fetched | tuple | None\n\n"
-    "The record of an answer of HTTP/1, made by its class from the lines of its head and the pieces of its body; what\n"
-    "parse_head tells of the head where that says something that has to be done, or is not clean.");
-
-PyDoc_STRVAR(sound_doc,
-    "is_sound_answer(head, body_size) -> bool\n\n"
-    "Whether every reader finds the end of a head, and it tells no other length than its body has.");
-
 PyDoc_STRVAR(resolve_doc,
     "resolve(base, reference) -> str | None\n\n"
     "The URL that a plain reference leads to from a serialised URL of the web: a path, with or without a host before it\n"
@@ -66,10 +53,6 @@ PyDoc_STRVAR(csv_doc,
     "csv_lines(rows) -> str | None\n\n"
     "Rows of texts and numbers as CSV, safe for spreadsheets; None where one of them is not plain.");
 
-PyDoc_STRVAR(bindable_doc,
-    "bindable(rows, together) -> list[list]\n\n"
-    "The values of so many rows at once, NULLs and flags as Python's sqlite3 stores them without a search.");
-
 PyDoc_STRVAR(sift_doc,
     "sift(fingerprints, filters) -> list[list[int]]\n\n"
     "For each filter, those of the fingerprints that it lets through, in their order.");
@@ -84,9 +67,6 @@ PyDoc_STRVAR(merge_doc,
 static PyMethodDef methods[] = {
     {"read", read_quickly, METH_VARARGS, read_doc},
     {"meta_label", meta_label, METH_VARARGS, label_doc},
-    {"parse_head", parse_head, METH_O, head_doc},
-    {"fetched", (PyCFunction)(void (*)(void))fetched, METH_FASTCALL, fetched_doc},
-    {"is_sound_answer", is_sound_answer, METH_VARARGS, sound_doc},
     {"resolve", resolve_plainly, METH_VARARGS, resolve_doc},
     {"recall", recall, METH_VARARGS, recall_doc},
     {"pack_links", pack_links, METH_VARARGS, pack_doc},
@@ -96,7 +76,6 @@ static PyMethodDef methods[] = {
     {"merge_sorted", merge_sorted, METH_O, merge_doc},
     {"keep_freed_memory", keep_freed_memory, METH_NOARGS, memory_doc},
     {"csv_lines", csv_lines, METH_O, csv_doc},
-    {"bindable", bindable, METH_VARARGS, bindable_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -115,7 +94,7 @@ static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "weft_native", "Compiled parts of weft.", -1, methods, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit_weft_native(void) {
-    if (prepare_quick() < 0 || prepare_heads() < 0) return NULL;
+    if (prepare_quick() < 0) return NULL;
     PyObject *module = PyModule_Create(&definition);
     if (module && has_digests() && PyModule_AddFunctions(module, digest_methods) < 0) Py_CLEAR(module);
     if (module && has_wide_digests() && PyModule_AddFunctions(module, wide_methods) < 0) Py_CLEAR(module);

@@ -24,17 +24,6 @@ PyObject *digests(PyObject *module, PyObject *args);
 int has_wide_digests(void);
 PyObject *wide_digests(PyObject *module, PyObject *exchanges);
 
-int prepare_heads(void);
-PyObject *parse_head(PyObject *module, PyObject *lines);
-PyObject *fetched(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *is_sound_answer(PyObject *module, PyObject *args);
-
-/* Whether every reader finds the end of the head of an answer, which tells no other length than its body has. */
-int is_sound_response(const char *head, Py_ssize_t size, Py_ssize_t body_size);
-
-/* Whether every reader finds the end of the head of a request, and its target. */
-int is_sound_request(const char *head, Py_ssize_t size);
-
 enum { MAX_PLAIN_URL = 4096 };
 Py_ssize_t plain_url(const char *base, Py_ssize_t base_size, const char *reference, Py_ssize_t size, char *url);
 /* Whether the empty reference leads to the URL itself: one of the web, of a host that the parser takes. */
@@ -42,8 +31,6 @@ int is_plain_page(const char *url, Py_ssize_t size);
 PyObject *resolve_plainly(PyObject *module, PyObject *args);
 
 PyObject *csv_lines(PyObject *module, PyObject *rows);
-
-PyObject *bindable(PyObject *module, PyObject *args);
 
 PyObject *recall(PyObject *module, PyObject *args);
 PyObject *pack_links(PyObject *module, PyObject *args);

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 
-from weft import native
 from weft.errors import HOW_TO_BEGIN, FolderError, StoreError
 from weft.human import command
 
@@ -91,8 +90,6 @@ def insert(
 
 def _bindable(rows: list[tuple[object, ...]], together: int) -> list[list[object]]:
     """The values of the rows, so many rows at once."""
-    if native.bindable is not None:
-        return native.bindable(rows, together)
     return [list(chain.from_iterable(rows[at : at + together])) for at in range(0, len(rows), together)]
 
 

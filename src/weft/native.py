@@ -12,8 +12,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from weft.records import Fetched
-
     SortedEntries = tuple[array[int], array[int]]
 
 
@@ -40,17 +38,6 @@ meta_label: Callable[[bytes, int, int], tuple[str, int] | None] | None = getattr
 resolve: Callable[[str, str], str | None] | None = getattr(_native, "resolve", None)
 """Where a plain reference leads (``weft.url.resolving``)."""
 
-HeadParts = tuple[bytes, int, str, tuple[tuple[str, str], ...]]
-parse_head: Callable[[list[bytes]], HeadParts | None] | None
-parse_head = getattr(_native, "parse_head", None)
-"""A clean head, taken apart (``weft.fetch.http.answer``)."""
-
-fetched: Callable[..., Fetched | HeadParts | None] | None = getattr(_native, "fetched", None)
-"""The record of an ordinary answer, the parts of the head of another (``weft.fetch.http.outcome``)."""
-
-is_sound_answer: Callable[[bytes, int], bool] | None = getattr(_native, "is_sound_answer", None)
-"""Whether a head is kept as it is (``weft.store.warc_heads``)."""
-
 recall: Callable[..., tuple[bytearray, bytearray, list[int]]] | None = getattr(_native, "recall", None)
 pack_links: Callable[..., str] | None = getattr(_native, "pack_links", None)
 count_external: Callable[[list[str], str, str], int | None] | None = getattr(_native, "count_external", None)
@@ -63,9 +50,6 @@ merge_sorted: Callable[[list[SortedEntries]], tuple[bytes, bytes]] | None = geta
 
 csv_lines: Callable[[list[tuple[object, ...]]], str | None] | None = getattr(_native, "csv_lines", None)
 """Rows of the logs as CSV (``weft.observe``)."""
-
-bindable: Callable[[list[tuple[object, ...]], int], list[list[object]]] | None = getattr(_native, "bindable", None)
-"""The values of rows as they are bound soonest (``weft.db``)."""
 
 digest: Callable[[Any, Any], str] | None = getattr(_native, "digest", None)
 digests: Callable[[Any, Any], tuple[str, str]] | None = getattr(_native, "digests", None)
