@@ -5,8 +5,6 @@ The reader of pages has tests of its own (``test_quick.py``).
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import subprocess
 import sys
 from array import array
@@ -26,7 +24,6 @@ from weft.observe import csv_lines
 from weft.parse import content
 from weft.parse.html import parse_page
 from weft.records import Link, LinkKind, Links
-from weft.store import warc
 from weft.url import Resolver
 from weft.url.resolving import _shared
 
@@ -35,44 +32,6 @@ pytestmark = pytest.mark.skipif(not native.is_there, reason="weft was set up wit
 
 def in_python(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(native, name, None)
-
-
-def test_digests_are_those_of_hashlib() -> None:
-    if native.digest is None or native.digests is None:
-        pytest.skip("this processor has no instructions for SHA-1")
-    data = hashlib.shake_128(b"weft").digest(9_000)
-    for head_b in (0, 1, 55, 56, 63, 64, 65, 127, 128, 300):
-        for body_b in (0, 1, 8, 9, 54, 55, 56, 63, 64, 65, 119, 120, 128, 1_000, 8_700):
-            head, body = data[:head_b], data[head_b : head_b + body_b]
-            both = spelt(head + body)
-            assert native.digests(head, body) == (spelt(body), both) and native.digest(head, body) == both
-
-
-@given(st.lists(st.tuples(*[st.binary(max_size=200) | st.integers(0, 5_000).map(bytes)] * 3), max_size=20))
-@example(
-    [(bytes(at), bytes(size), bytes(at)) for at in (0, 1, 55, 56, 63, 64, 65) for size in (0, 1, 8, 9, 63, 64, 3_000)]
-)
-def test_digests_of_many_are_those_of_hashlib(exchanges: list[tuple[bytes, bytes, bytes]]) -> None:
-    if native.wide_digests is None:
-        pytest.skip("this processor has no wide registers")
-    wanted = [(spelt(body), spelt(head + body), spelt(request)) for head, body, request in exchanges]
-    assert native.wide_digests(exchanges) == wanted
-
-
-def test_digests_of_a_group_are_used_where_they_are_right() -> None:
-    """A head that is not kept as it is has another digest than the one that was made of it beforehand."""
-    said = "http://h.test/", "2026-01-02T03:04:05Z", "", "", "", ("urn:uuid:1", "urn:uuid:2")
-    for head in (b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", b"broken"):
-        exchange = head, b"body" * 100, b"GET / HTTP/1.1\r\nHost: h.test\r\n\r\n"
-        with pytest.MonkeyPatch.context() as monkeypatch:
-            in_python(monkeypatch, "digests")
-            [digests] = warc.digests_of([exchange])
-            assert (digests is None) is (native.wide_digests is None)
-        assert warc.exchange_records(*said, *exchange, digests) == warc.exchange_records(*said, *exchange)
-
-
-def spelt(data: bytes) -> str:
-    return "sha1:" + base64.b32encode(hashlib.sha1(data, usedforsecurity=False).digest()).decode()
 
 
 heads = st.lists(
@@ -306,13 +265,13 @@ def test_runs_are_merged_alike(parts: list[dict[int, int]]) -> None:
 
 
 def test_weft_does_without_them() -> None:
-    code = "from weft import native; print(native.is_there, native.read, native.digest)"
+    code = "from weft import native; print(native.is_there, native.read)"
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={"PYTHONPATH": ":".join(sys.path), "WEFT_PURE_PYTHON": "1"},
         capture_output=True,
     )
-    assert done.stdout == b"False None None\n", done.stderr
+    assert done.stdout == b"False None\n", done.stderr
 
 
 @pytest.mark.parametrize(
@@ -331,10 +290,6 @@ def test_weft_does_without_them() -> None:
         lambda: native.recall and native.recall({}, [{}], {}, 1, b"\1\1", {}, 1, 1),
         lambda: native.recall and native.recall({"x": "y"}, ["x"], {}, 1, b"\1\1", {}, 1, 1),
         lambda: native.recall and native.recall({}, ("x",), {}, 1, b"\1\1", {}, 1, 1),
-        lambda: native.wide_digests and native.wide_digests(((b"", b"", b""),)),  # type: ignore[arg-type]
-        lambda: native.wide_digests and native.wide_digests([b"x"]),  # type: ignore[list-item]
-        lambda: native.wide_digests and native.wide_digests([(b"", b"")]),  # type: ignore[list-item]
-        lambda: native.wide_digests and native.wide_digests([(b"", b"", "")]),  # type: ignore[list-item]
         lambda: native.count_external and native.count_external([1], "", ""),  # type: ignore[list-item]
         lambda: native.sift and native.sift((1,), []),  # type: ignore[arg-type]
         lambda: native.sift and native.sift(["x"], [array("Q", [0, 0])]),  # type: ignore[list-item]

@@ -15,17 +15,6 @@ PyDoc_STRVAR(label_doc,
     "The label of an encoding that the first meta behind the start gives, and where this meta ends; None where no whole\n"
     "one within the limit gives any.");
 
-PyDoc_STRVAR(digest_doc,
-    "digest(head, body) -> str\n\nThe SHA-1 of both together, as WARC spells it.");
-
-PyDoc_STRVAR(digests_doc,
-    "digests(head, body) -> tuple[str, str]\n\nThe SHA-1 of the body, and of both together, as WARC spells them.");
-
-PyDoc_STRVAR(wide_doc,
-    "wide_digests(exchanges) -> list[tuple[str, str, str]]\n\n"
-    "The digests of many exchanges at once, each a head, a body and a request: of the body, of head and body, of the\n"
-    "request; as WARC spells them.");
-
 PyDoc_STRVAR(recall_doc,
     "recall(known, targets, kinds, kind, by_kind, rels, unknown, bound) -> tuple[bytearray, bytearray, list[int]]\n\n"
     "What is said of the kind of each link, which is that of all unless it has one of its own, or 0 where its rel has\n"
@@ -79,24 +68,9 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyMethodDef digest_methods[] = {
-    {"digest", digest, METH_VARARGS, digest_doc},
-    {"digests", digests, METH_VARARGS, digests_doc},
-    {NULL, NULL, 0, NULL},
-};
-
-static PyMethodDef wide_methods[] = {
-    {"wide_digests", wide_digests, METH_O, wide_doc},
-    {NULL, NULL, 0, NULL},
-};
-
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "weft_native", "Compiled parts of weft.", -1, methods, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit_weft_native(void) {
-    if (prepare_quick() < 0) return NULL;
-    PyObject *module = PyModule_Create(&definition);
-    if (module && has_digests() && PyModule_AddFunctions(module, digest_methods) < 0) Py_CLEAR(module);
-    if (module && has_wide_digests() && PyModule_AddFunctions(module, wide_methods) < 0) Py_CLEAR(module);
-    return module;
+    return prepare_quick() < 0 ? NULL : PyModule_Create(&definition);
 }

@@ -10,20 +10,6 @@ PyObject *read_quickly(PyObject *module, PyObject *args);
 
 PyObject *meta_label(PyObject *module, PyObject *args);
 
-/* Whether this processor has instructions for SHA-1: without them nothing of it may be called. */
-int has_digests(void);
-
-/* Writes the SHA-1 of a body, and of it with a head before it, as WARC spells them; the first may be NULL: not wanted. */
-enum { DIGEST_TEXT_B = 37 };
-void spell_digests(const char *head, Py_ssize_t head_size, const char *body, Py_ssize_t body_size, char *of_body,
-                   char *of_both);
-PyObject *digest(PyObject *module, PyObject *args);
-PyObject *digests(PyObject *module, PyObject *args);
-
-/* Whether this processor has wide registers: without them nothing of it may be called. */
-int has_wide_digests(void);
-PyObject *wide_digests(PyObject *module, PyObject *exchanges);
-
 enum { MAX_PLAIN_URL = 4096 };
 Py_ssize_t plain_url(const char *base, Py_ssize_t base_size, const char *reference, Py_ssize_t size, char *url);
 /* Whether the empty reference leads to the URL itself: one of the web, of a host that the parser takes. */

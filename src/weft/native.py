@@ -9,7 +9,7 @@ import os
 from array import array
 from collections.abc import Callable
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     SortedEntries = tuple[array[int], array[int]]
@@ -50,14 +50,6 @@ merge_sorted: Callable[[list[SortedEntries]], tuple[bytes, bytes]] | None = geta
 
 csv_lines: Callable[[list[tuple[object, ...]]], str | None] | None = getattr(_native, "csv_lines", None)
 """Rows of the logs as CSV (``weft.observe``)."""
-
-digest: Callable[[Any, Any], str] | None = getattr(_native, "digest", None)
-digests: Callable[[Any, Any], tuple[str, str]] | None = getattr(_native, "digests", None)
-"""SHA-1 as WARC spells it (``weft.store.warc``); only for processors that have instructions for it."""
-
-Exchange = tuple[bytes, bytes, bytes]
-wide_digests: Callable[[list[Exchange]], list[tuple[str, str, str]]] | None = getattr(_native, "wide_digests", None)
-"""The same of many exchanges at once, for processors without such instructions, but with wide registers."""
 
 keep_freed_memory: Callable[[], None] | None = getattr(_native, "keep_freed_memory", None)
 """Has the C library keep what is freed (``weft.crew.cores``)."""

@@ -176,6 +176,7 @@ class Keep(msgspec.Struct, frozen=True, kw_only=True):
 
     archive: bool = True
     warc_file_b: int = 1_000_000_000
+    block_digest: bool = False  # of each WARC record; a response always has the digest of its payload
     graphs: str | None = None  # a folder, or OWN_RESULT: a graph of each site at the end of every run (R3, R6)
     graph_duplicates: bool = False  # R13: duplicates are nodes of those graphs too, without edges
     graph_summary: bool = False

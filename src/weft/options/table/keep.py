@@ -28,6 +28,7 @@ def store_options() -> list[Option]:
             "no-archive", "keep.archive", switch(means=False), STORE, "keep the data only, no answers in WARC files"
         ),
         store("warc-size", "warc_file_b", size(1_000), "begin a new WARC file past this size", "1G"),
+        store("block-digest", "block_digest", switch(), "write WARC-Block-Digest into every WARC record"),
         store(
             "graphs",
             "graphs",
