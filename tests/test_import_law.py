@@ -27,7 +27,6 @@ HEAVY = (
     "sqlite3",
     "re2",
     "url_py",
-    "aiodns",
     "argparse",
 )
 

@@ -23,7 +23,7 @@ SOURCE = Path(__file__).resolve().parent.parent / "src"
 NEVER_IN_A_PLAIN_CRAWL = {
     "rich",  # only a terminal shows a live screen
     "pyarrow", "numpy", "pandas", "scipy", "igraph", "tantivy", "playwright", "nicegui", "psycopg", "ray",
-    "aiodns", "pycares",  # only where a name is to be resolved
+    "pycares",  # only where a name is to be resolved
     "re2",  # only for --accept and --reject
     "brotli", "zstandard",  # only for bodies that are packed so
     "turbohtml.detect",  # only where nothing says which encoding it is
