@@ -377,7 +377,7 @@ def test_each_run_leaves_its_words_in_the_log(weft: Weft, site: Site) -> None:
     assert weft("crawl", site.url, "-o", "out", "--delay", "0", "--max-pages", "1", "--ignore-robots").code == 0
     assert weft("resume", "out", "--max-pages", "none", "--quiet").code == 0
     lines = (weft.folder / "out" / "logs" / "weft.log").read_text(encoding="utf-8").splitlines()
-    begins = f"weft {__version__} begins{'' if native.is_there else ', without its compiled parts'}"
+    begins = f"weft {__version__} begins{'' if native.is_compiled else ', without its compiled parts'}"
     ignored = "robots.txt is ignored (--ignore-robots): make sure that you may"
     assert [re.sub(r".* waiting\): ", "", line.partition("Z ")[2]) for line in lines] == [
         *(begins, ignored, "--max-pages is reached; go on with: weft resume out --max-pages ..."),

@@ -20,18 +20,18 @@ from weft import native
 from weft.frontier import links as frontier_links
 from weft.frontier import runs
 from weft.frontier.seen import ADMITTED, FINAL, HOPPED, UNKNOWN, pack, reach
+from weft.native import pure
 from weft.observe import csv_lines
-from weft.parse import content
 from weft.parse.html import parse_page
 from weft.records import Link, LinkKind, Links
 from weft.url import Resolver
 from weft.url.resolving import _shared
 
-pytestmark = pytest.mark.skipif(not native.is_there, reason="weft was set up without a C compiler")
+pytestmark = pytest.mark.skipif(not native.is_compiled, reason="weft was set up without a C compiler")
 
 
 def in_python(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(native, name, None)
+    monkeypatch.setattr(native, name, getattr(pure, name))
 
 
 heads = st.lists(
@@ -53,8 +53,7 @@ heads = st.lists(
 @example(b"<", 0, 1_024)
 @example(b"<meta charset=a\0b>", 0, 1_024)
 def test_labels_of_encodings_are_found_alike(head: bytes, start: int, limit: int) -> None:
-    assert native.meta_label is not None
-    assert native.meta_label(head, start, limit) == content._meta_label(head, start, limit)
+    assert native.meta_label(head, start, limit) == pure.meta_label(head, start, limit)
 
 
 rows = st.lists(
@@ -72,13 +71,17 @@ def test_links_are_packed_as_msgspec_would(found: list[tuple[int, LinkKind, str,
     quick, plain = (
         parse_page(markup.encode("utf-8", "replace"), "http://h.test/", "text/html; charset=utf-8") for _ in "ab"
     )
-    infos, offered = [row[0] for row in found], bytearray(len(row[2]) % 2 for row in found)
+    infos = memoryview(array("Q", [row[0] for row in found]))
+    offered = bytearray(len(row[2]) % 2 for row in found)
     for links in (quick.links, plain.links):
         links.kinds.update({at: kind.value for at, (_, kind, _, _) in enumerate(found) if kind is not LinkKind.A})
     plain.links.unpack()
     if len(plain.links) == len(found):
         packed = [frontier_links.packed_links(links, infos, offered) for links in (quick.links, plain.links)]
         assert msgspec.json.decode(packed[0]) == msgspec.json.decode(packed[1])
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            in_python(monkeypatch, "pack_links")
+            assert frontier_links.packed_links(quick.links, infos, offered) == packed[0]
 
 
 def test_links_that_are_packed_are_links_like_others() -> None:
@@ -109,7 +112,7 @@ def test_links_elsewhere_are_counted_alike(prefix: str, monkeypatch: pytest.Monk
     for some in (targets, targets[:6], targets[:3]):
         with monkeypatch.context() as patched:
             found = frontier_links.Home(prefix).external_links(some)
-            patched.setattr(frontier_links, "count_external", None)
+            in_python(patched, "count_external")
             assert frontier_links.Home(prefix).external_links(some) == found
 
 
@@ -131,12 +134,10 @@ def test_links_are_known_alike(known: dict[str, int], found: list[Link], depth: 
     links = Links.of(found)
     for by_kind in (bytes(17), bytes([*range(17)]), b"\1" * 99):
         recalled = frontier_links.recalled(known, links, by_kind, heeds_nofollow, reach(depth))
-        offered, infos, places = recalled
-        assert list(infos) == [known.get(text, UNKNOWN) for text in links.targets]
+        assert list(recalled[1]) == [known.get(text, UNKNOWN) for text in links.targets]
         with pytest.MonkeyPatch.context() as monkeypatch:
-            monkeypatch.setattr(frontier_links, "recall", None)
-            in_python = frontier_links.recalled(known, links, by_kind, heeds_nofollow, reach(depth))
-            assert in_python == (offered, list(infos), places)
+            in_python(monkeypatch, "recall")
+            assert frontier_links.recalled(known, links, by_kind, heeds_nofollow, reach(depth)) == recalled
 
 
 cells = st.one_of(
@@ -157,7 +158,6 @@ def test_lines_of_the_logs_are_written_alike(rows: list[tuple[object, ...]]) -> 
 
 
 def test_plain_lines_of_the_logs_need_no_python() -> None:
-    assert native.csv_lines is not None
     rows: list[tuple[object, ...]] = [("a", None, 5, True), ("=b", "x,y", 'q"r', "")]
     assert native.csv_lines(rows) == 'a,,5,true\n\'=b,"x,y","q""r",\n'
     assert native.csv_lines([("a", "\n")]) is None and native.csv_lines([("a", "é")]) is None
@@ -237,17 +237,17 @@ def test_filters_are_the_same(known: list[list[int]], others: list[int]) -> None
     """What a filter holds, and lets through, does not depend on who fills and who asks it: filters are stored."""
     filters = [runs.empty_filter(len(some)) for some in known]
     for words, some in zip(filters, known, strict=True):
-        runs.fill(words, array("Q", some))
+        native.fill_filter(words, array("Q", some))
     asked = [*others, *(one for some in known for one in some)]
-    passed = runs.sifted(asked, filters)
+    passed = native.sift(asked, filters)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(native, "sift", None)
-        patch.setattr(native, "fill_filter", None)
+        in_python(patch, "sift")
+        in_python(patch, "fill_filter")
         for words, some in zip(filters, known, strict=True):
             again = runs.empty_filter(len(some))
-            runs.fill(again, array("Q", some))
+            native.fill_filter(again, array("Q", some))
             assert again == words
-        assert runs.sifted(asked, filters) == passed
+        assert native.sift(asked, filters) == passed
     assert all(set(some) <= set(through) for some, through in zip(known, passed, strict=True))
 
 
@@ -258,49 +258,49 @@ def test_runs_are_merged_alike(parts: list[dict[int, int]]) -> None:
     sorted_parts = [(array("Q", sorted(part)), array("Q", [part[one] for one in sorted(part)])) for part in parts]
     merged = runs.merged(sorted_parts)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(native, "merge_sorted", None)
+        in_python(patch, "merge_sorted")
         assert runs.merged(sorted_parts) == merged
     everything = {one: number for part in parts for one, number in part.items()}
     assert dict(zip(*merged, strict=True)) == everything and list(merged[0]) == sorted(everything)
 
 
 def test_weft_does_without_them() -> None:
-    code = "from weft import native; print(native.is_there, native.read)"
+    code = "from weft import native; print(native.is_compiled, native.read.__module__)"
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={"PYTHONPATH": ":".join(sys.path), "WEFT_PURE_PYTHON": "1"},
         capture_output=True,
     )
-    assert done.stdout == b"False None\n", done.stderr
+    assert done.stdout == b"False weft.native.pure\n", done.stderr
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: native.pack_links and native.pack_links(bytes(8), 1, 1, {}, b"", b"", b""),
-        lambda: native.pack_links and native.pack_links(bytes(8), 1, 1, {}, b"\1", b"", b"\1\0\0\0"),
-        lambda: native.pack_links and native.pack_links(bytes(16), 1, 1, {}, b"\1\1", b"12", b"\2\0\0\0\1\0\0\0"),
-        lambda: native.pack_links and native.pack_links(["x"], 1, 1, {}, b"\1", b"", bytes(4)),
-        lambda: native.pack_links and native.pack_links(bytes(8), 1, 1, {"x": 1}, b"\1", b"", bytes(4)),
-        lambda: native.pack_links and native.pack_links(bytes(8), 1, 1, {}, [1], b"", bytes(4)),
-        lambda: native.recall and native.recall({}, ["x"], {}, 1, b"\1", {}, 1, 1),
-        lambda: native.recall and native.recall({}, ["x"], {0: "x"}, 1, b"\1\1", {}, 1, 1),
-        lambda: native.recall and native.recall({}, ["x"], {}, 1, b"\1\1", {0: 1}, 1, 1, None),
-        lambda: native.recall and native.recall({}, ["x"], {}, 1, b"\1\1", {"x": "y"}, 1, 1, None),
-        lambda: native.recall and native.recall({}, [{}], {}, 1, b"\1\1", {}, 1, 1),
-        lambda: native.recall and native.recall({"x": "y"}, ["x"], {}, 1, b"\1\1", {}, 1, 1),
-        lambda: native.recall and native.recall({}, ("x",), {}, 1, b"\1\1", {}, 1, 1),
-        lambda: native.count_external and native.count_external([1], "", ""),  # type: ignore[list-item]
-        lambda: native.sift and native.sift((1,), []),  # type: ignore[arg-type]
-        lambda: native.sift and native.sift(["x"], [array("Q", [0, 0])]),  # type: ignore[list-item]
-        lambda: native.sift and native.sift([1], [array("Q", [0, 0, 0])]),
-        lambda: native.sift and native.sift([1], [1]),  # type: ignore[list-item]
-        lambda: native.fill_filter and native.fill_filter(array("Q"), array("Q", [1])),
-        lambda: native.fill_filter and native.fill_filter(array("Q", [0, 0]), [1]),  # type: ignore[arg-type]
-        lambda: native.merge_sorted and native.merge_sorted(()),  # type: ignore[arg-type]
-        lambda: native.merge_sorted and native.merge_sorted([1]),  # type: ignore[list-item]
-        lambda: native.merge_sorted and native.merge_sorted([(array("Q", [1]), array("Q"))]),
-        lambda: native.merge_sorted and native.merge_sorted([(array("Q", [1]), array("Q", [1])), (b"1", b"1")]),  # type: ignore[list-item]
+        lambda: native.pack_links(bytes(8), 1, 1, {}, b"", b"", b""),
+        lambda: native.pack_links(bytes(8), 1, 1, {}, b"\1", b"", b"\1\0\0\0"),
+        lambda: native.pack_links(bytes(16), 1, 1, {}, b"\1\1", b"12", b"\2\0\0\0\1\0\0\0"),
+        lambda: native.pack_links(["x"], 1, 1, {}, b"\1", b"", bytes(4)),
+        lambda: native.pack_links(bytes(8), 1, 1, {"x": 1}, b"\1", b"", bytes(4)),
+        lambda: native.pack_links(bytes(8), 1, 1, {}, [1], b"", bytes(4)),
+        lambda: native.recall({}, ["x"], {}, 1, b"\1", {}, 1, 1),
+        lambda: native.recall({}, ["x"], {0: "x"}, 1, b"\1\1", {}, 1, 1),
+        lambda: native.recall({}, ["x"], {}, 1, b"\1\1", {0: 1}, 1, 1),
+        lambda: native.recall({}, ["x"], {}, 1, b"\1\1", {"x": "y"}, 1, 1),
+        lambda: native.recall({}, [{}], {}, 1, b"\1\1", {}, 1, 1),
+        lambda: native.recall({"x": "y"}, ["x"], {}, 1, b"\1\1", {}, 1, 1),
+        lambda: native.recall({}, ("x",), {}, 1, b"\1\1", {}, 1, 1),
+        lambda: native.count_external([1], "", ""),  # type: ignore[list-item]
+        lambda: native.sift((1,), []),  # type: ignore[arg-type]
+        lambda: native.sift(["x"], [array("Q", [0, 0])]),  # type: ignore[list-item]
+        lambda: native.sift([1], [array("Q", [0, 0, 0])]),
+        lambda: native.sift([1], [1]),  # type: ignore[list-item]
+        lambda: native.fill_filter(array("Q"), array("Q", [1])),
+        lambda: native.fill_filter(array("Q", [0, 0]), [1]),  # type: ignore[arg-type]
+        lambda: native.merge_sorted(()),  # type: ignore[arg-type]
+        lambda: native.merge_sorted([1]),  # type: ignore[list-item]
+        lambda: native.merge_sorted([(array("Q", [1]), array("Q"))]),
+        lambda: native.merge_sorted([(array("Q", [1]), array("Q", [1])), (b"1", b"1")]),  # type: ignore[list-item]
     ],
 )
 def test_wrong_arguments_are_errors(call: Callable[[], object]) -> None:

@@ -253,7 +253,7 @@ def test_killing_the_crawl_ends_its_workers(site: Site, weft: Weft) -> None:
     for number in range(40):
         site.page(f"/slow{number}", delay_s=600.0)
     crawl = weft.start("crawl", site.url, "-o", "out", *FAST, "--processes", "3")
-    workers = 2 if native.is_there else 3  # and the crawl's own process
+    workers = 2 if native.is_compiled else 3  # and the crawl's own process
     assert _await(lambda: site.asked("/slow0") > 0 and len(kill.workers_of(crawl.pid)) == workers)
     family = [*kill.children_of(crawl.pid), *kill.workers_of(crawl.pid)]
     assert len(family) == 1 + workers

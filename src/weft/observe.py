@@ -142,7 +142,8 @@ class _Csv:
 
 def csv_lines(rows: list[tuple[object, ...]]) -> str:
     """Rows as CSV, each cell made safe for who opens it."""
-    if native.csv_lines is not None and (lines := native.csv_lines(rows)) is not None:
+    lines = native.csv_lines(rows)
+    if lines is not None:
         return lines
     import csv  # rarely needed
     import io

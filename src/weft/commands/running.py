@@ -25,7 +25,7 @@ def run_shown(plan: Plan, *, quiet: bool, log: str) -> int:
     """
     running: list[Crawl] = []
     log_of_runs = RunLog(plan.folder.logs / "weft.log")
-    without = "" if native.is_there else ", without its compiled parts"
+    without = "" if native.is_compiled else ", without its compiled parts"
     log_of_runs.note(f"weft {__version__} begins{without}", *_unusual(plan))
     try:
         reason = _displayed(plan, running, quiet=quiet, log=log)

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import repeat
 from typing import overload
 
 import msgspec
 
+from weft import native
 from weft.frontier.seen import ADMITTED, ID, UNKNOWN
-from weft.native import count_external, pack_links, recall
 from weft.records import LinkKind, Links
 from weft.url import site_of
 
 _A = int(LinkKind.A)
 _encode = msgspec.json.Encoder().encode
 
-Infos = list[int] | memoryview
-"""What is known of each target; from the compiled part in eight bytes each."""
+Infos = memoryview
+"""What is known of each target, as numbers of eight bytes."""
 
 PackedLink = tuple[int | str, ...]
 """Id of the target, number of the kind, 1 if it may be followed, anchor, and, if any link of the page has one, rel and
@@ -33,25 +32,14 @@ def recalled(
     the unknown, and for those above the bound that may be brought in.
     """
     targets, rels = links.targets, links.rels if heeds_nofollow else {}
-    if recall is not None:
-        offered, packed_infos, places = recall(known, targets, links.kinds, _A, by_kind, rels, UNKNOWN, bound)
-        return offered, memoryview(packed_infos).cast("Q"), places
-    offered = bytearray(by_kind[_A : _A + 1]) * len(targets)
-    for at, kind in links.kinds.items():
-        offered[at] = by_kind[kind]
-    for at, rel in rels.items():
-        if "nofollow" in rel and "nofollow" in rel.split():
-            offered[at] = 0
-    infos = list(map(known.get, targets, repeat(UNKNOWN)))
-    if max(infos, default=0) <= bound:
-        return offered, infos, []
-    return offered, infos, [at for at, info in enumerate(infos) if info == UNKNOWN or (info > bound and offered[at])]
+    offered, infos, places = native.recall(known, targets, links.kinds, _A, by_kind, rels, UNKNOWN, bound)
+    return offered, memoryview(infos).cast("Q"), places
 
 
 def packed_links(links: Links, infos: Infos, offered: bytearray) -> str:
     """The rows of a page's links, in order, as JSON."""
-    if links.ends and pack_links is not None and isinstance(infos, memoryview):
-        return pack_links(infos, ID, _A, links.kinds, offered, links.tails, links.ends)
+    if links.ends:
+        return native.pack_links(infos, ID, _A, links.kinds, offered, links.tails, links.ends)
     links.unpack()
     columns: list[Sequence[int | str]] = [[info & ID for info in infos], links.kind_column(), offered, links.anchors]
     if links.rels or any(links.fragments):
@@ -80,8 +68,8 @@ class Home:
 
         With other credentials it is the same site: only those need a closer look.
         """
-        if count_external is not None and not self._with_credentials:
-            count = count_external(targets, self.prefix, self._other)
+        if not self._with_credentials:
+            count = native.count_external(targets, self.prefix, self._other)
             if count is not None:
                 return count
         own = (self.prefix, self._other)
