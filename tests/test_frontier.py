@@ -9,12 +9,12 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from memory_frontier import MemoryFrontier
 
 from weft.db import Database, open_writer
 from weft.errors import Reason
 from weft.frontier.leases import AddressOf
 from weft.frontier.links import Home
-from weft.frontier.memory import MemoryFrontier
 from weft.frontier.polite import AGAIN, END, Schedule, Site, Waiting
 from weft.frontier.settling import Settled
 from weft.frontier.sql import SqlFrontier
