@@ -13,23 +13,20 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from zlib import crc32
 
-import msgspec
-
-from weft.conclude import Concluded, conclude_failure
+from weft.conclude import Concluded
 from weft.crew.births import Births
 from weft.crew.cores import share_of_memory
+from weft.crew.lease_book import LeaseBook
 from weft.crew.mark import WORKER_SLOTS, add_slots, clear_mark, marked_page
 from weft.crew.member import Member
-from weft.crew.messages import ALL_SITES, Ended, Hello, Job, Line, Orders, Report
+from weft.crew.messages import Hello, Line, Orders, Report
 from weft.crew.nursery import Nursery
 from weft.crew.rate import SharedRate
 from weft.crew.suspects import Suspects
-from weft.errors import BugError, Cause, StoreError, WeftError
+from weft.errors import BugError, StoreError, WeftError
 from weft.fetch.cookies import CookieJar
 from weft.fetch.http import descriptor_budget
 from weft.folder import Folder
@@ -39,9 +36,6 @@ from weft.spec import CrawlSpec
 from weft.store.bodies import share_bodies
 from weft.store.warc_recovery import cut_files
 
-AHEAD_MAX = 512  # leases taken ahead per worker: what it does while the crawl writes a tick
-BACKLOG_MAX = 256  # pages reported that wait: then nobody is fed, as what the crawl learns from them comes too late
-SPREAD = 2  # a site leaves its worker for one that has so many requests less
 FRUITLESS_DEATHS = 5
 CANCEL_S = 3.0
 END_S = 10.0
@@ -63,22 +57,16 @@ class Team:
         self._prefix = prefix
         self._home_origins = list(home_origins)
         self._clock = clock
-        self._jar = jar
         self._marks = folder.parsing
-        self._ahead_max = AHEAD_MAX if not spec.politeness.delay_s and spec.politeness.order == "bfs" else 0
         self._at_once = workers * descriptor_budget()
         add_slots(folder.parsing, WORKER_SLOTS + workers)
         self.bodies = share_bodies()
         rate_b = spec.limits.max_rate_b
         self._rate = SharedRate(rate_b, folder.parsing) if rate_b else None
-        self._members: list[Member] = []
+        self._book = LeaseBook(spec, self._processes, clock, jar, self._send_soon)
+        self._members = self._book.members
         self._births = Births(nursery)
         self._born = 0
-        self._jobs = 0
-        self._finished: deque[tuple[Concluded, dict[str, tuple[int, bool]] | None]] = deque()
-        self._back: list[tuple[Lease, bool]] = []
-        self._vacant: dict[int, Member] = {}  # by the identity of what ended, and was not taken yet: who had its place
-        self._news: dict[str, tuple[int, bool]] = {}
         self._suspects = Suspects()
         self._fruitless = 0
         self._trouble: WeftError | None = None
@@ -110,7 +98,7 @@ class Team:
         for member in self._members:
             if member.line is not None:
                 member.line.close()
-        self._members = []
+        self._members.clear()
         self._births.close()
         if self.bodies is not None:
             self.bodies.close()
@@ -124,11 +112,11 @@ class Team:
 
     @property
     def running(self) -> int:
-        return sum(len(member.jobs) for member in self._members)
+        return self._book.running
 
     @property
     def has_finished(self) -> bool:
-        return bool(self._finished or self._back or self._trouble)
+        return self._book.has_news or self._trouble is not None
 
     def free(self, workers: int) -> int:
         if not any(member.ready for member in self._members):
@@ -138,104 +126,58 @@ class Team:
         return min(workers, self._at_once) - sum(member.running for member in self._members)
 
     def start(self, lease: Lease, addresses: Sequence[str], gap_s: float) -> None:
-        clocks = self.clocks(lease, addresses, gap_s)
-        keeper = self.keeper(clocks) if clocks else None
-        member = keeper or self._member_for(lease.site)
-        job = self._job(lease, addresses, ahead=False, clocks=clocks)
-        member.begin(job)
-        self._give(member, job)
+        self._book.start(lease, addresses, gap_s)
 
     def room_ahead(self, untaken: int) -> Iterable[tuple[int, int, int]]:
-        if not self._opened:  # the first that is ready begins, and leaves the others their share
-            return
-        most_ahead = min(self._ahead_max, untaken // self._processes)  # what is left is for all
-        for member in self._members if most_ahead else ():
-            room = most_ahead - member.waiting
-            if 4 * room < most_ahead:
-                continue
-            sites = [*member.sites, *(site for site in member.vacant if site not in member.sites)]
-            share = max(1, room // max(1, len(sites)))
-            for site in sites:
-                most = min(share - len(member.ahead.get(site, ())), most_ahead - member.waiting)
-                if most > 0:
-                    yield member.slot, site, most
+        # the first that is ready begins, and leaves the others their share
+        return self._book.room_ahead(untaken) if self._opened else ()
 
     def start_ahead(self, place: int, lease: Lease, addresses: Sequence[str]) -> None:
-        member = self._members[place]
-        vacant = member.vacant.get(lease.site)
-        job = self._job(lease, addresses, ahead=not vacant)
-        if vacant:  # it had run dry
-            done = next(iter(vacant.values()))
-            self._fill(done)
-            done.heir = lease
-            member.begin(job)
-        else:
-            member.wait(job)
-        self._give(member, job)
+        self._book.start_ahead(place, lease, addresses)
 
     def read(self, lease: Lease, answer: Fetched) -> None:
-        """Has a page read that was asked for by the crawl's own process."""
-        member = self._member_for(lease.site)
-        job = self._job(lease, (), ahead=False)
-        member.begin(job)
-        self._give(member, job, answer)
+        self._book.read(lease, answer)
 
     def feed(self, take_ahead: Callable[[], None]) -> None:
         for member in list(self._members):
             if member.line is not None:
                 member.line.read()
-        if not self.is_ahead_of_us:
+        if not self._book.is_ahead_of_us:
             take_ahead()
         self._send()
 
     def fail(self, lease: Lease, failure: Failure) -> None:
-        self._finished.append((conclude_failure(lease, failure, self._spec.limits), {}))
+        self._book.fail(lease, failure)
 
     def next(self) -> list[Concluded]:
         if self._trouble is not None:
             raise self._trouble
-        report: list[Concluded] = []
-        while self._finished:
-            done, positions = self._finished.popleft()
-            if self._vacant:
-                self._fill(done)
-            report.append(done)
-            if positions is not None:
-                self._news.update(positions)
-                break
-        return report
+        return self._book.next()
 
     def brought_back(self) -> list[tuple[Lease, bool]]:
-        back, self._back = self._back, []
-        return back
+        return self._book.brought_back()
 
     def recall(self) -> None:
-        for member in self._members:
-            if member.waiting:
-                member.orders.recalls.append(ALL_SITES)
-                self._send_soon()
-        self._ahead_max = 0
+        self._book.recall_all()
         self._recalled = True
 
     async def cancel_all(self) -> list[tuple[Lease, bool]]:
-        self._ahead_max = 0
+        self._book.end_ahead()
         self._recalled = True
         for member in self._members:
             member.orders.cancel = True
             member.cancelled = False
         self._send()
         await self._until(lambda: all(member.cancelled or member.line is None for member in self._members), CANCEL_S)
-        left = self._back
-        self._back = []
+        left = self._book.brought_back()
         for member in self._members:
-            left += [(job.lease, not member.is_ahead(job)) for job in member.jobs.values()]
-            self._forget_jobs(member)
+            left += self._book.cut_off(member)
             if not member.cancelled:
                 self._end(member)
         return left
 
     def flush(self) -> Mapping[str, tuple[int, bool]]:
-        news, self._news = self._news, {}
+        news, self._book.news = self._book.news, {}
         return news
 
     async def close(self) -> Mapping[str, tuple[int, bool]]:
@@ -246,7 +188,7 @@ class Team:
         await self._until(lambda: all(member.line is None for member in self._members), END_S)
         for member in self._members:
             self._end(member)
-            self._news.update(member.positions)
+            self._book.news.update(member.positions)
         if self._trouble is not None:
             raise self._trouble
         return self.flush()
@@ -269,45 +211,12 @@ class Team:
     def pids(self) -> list[int]:
         return self._births.pids()
 
-    # ---- jobs ------------------------------------------------------------------------------------------------
-
-    def _member_for(self, site: int) -> Member:
-        own = self._members[site % len(self._members)]
-        least = min(self._members, key=lambda member: (not member.ready, member.running))
-        return own if own.ready and own.running <= least.running + SPREAD else least
-
     @property
-    def least_running(self) -> int:
-        """How many requests the worker has that has least."""
-        return min(member.running for member in self._members)
+    def book(self) -> LeaseBook:
+        """Which worker has which leases."""
+        return self._book
 
-    @property
-    def is_ahead_of_us(self) -> bool:
-        """Whether workers have reported more than the crawl finds time to store."""
-        return len(self._finished) > BACKLOG_MAX
-
-    def keeper(self, clocks: Sequence[tuple[str, float]]) -> Member | None:
-        """The worker that has all requests of the first of these clocks; None: the crawl's own process."""
-        place = crc32(clocks[0][0].encode()) % self._processes
-        return self._members[place] if place < len(self._members) else None
-
-    def clocks(self, lease: Lease, addresses: Sequence[str], gap_s: float) -> tuple[tuple[str, float], ...]:
-        """The clocks that the worker has to heed, first the one that most share."""
-        ip_gap_s = self._spec.politeness.ip_delay_s if addresses else 0.0
-        by_ip = ((addresses[0], ip_gap_s),) if ip_gap_s else ()
-        return (*by_ip, (f"site {lease.site}", gap_s)) if gap_s else by_ip
-
-    def _job(
-        self, lease: Lease, addresses: Sequence[str], *, ahead: bool, clocks: tuple[tuple[str, float], ...] = ()
-    ) -> Job:
-        self._jobs += 1
-        cookie = self._jar.header_for(lease.url, self._clock.epoch_ms() / 1000) if self._jar is not None else None
-        return Job(self._jobs, lease, tuple(addresses), cookie, ahead, clocks)
-
-    def _give(self, member: Member, job: Job, answer: Fetched | None = None) -> None:
-        member.jobs[job.number] = job
-        member.orders.jobs.append(job if answer is None else msgspec.structs.replace(job, answer=answer))
-        self._send_soon()
+    # ---- orders ----------------------------------------------------------------------------------------------
 
     def _send_soon(self) -> None:
         if not self._sending:
@@ -343,71 +252,10 @@ class Team:
             member.reported = True
             self._fruitless = 0
         member.positions.update(report.positions)
-        for number in report.unused:
-            job = member.jobs.pop(number)
-            asked = not member.is_ahead(job)  # it was, but for the word on its way
-            member.end(job) if asked else member.wait_no_more(job)
-            self._bring_back([(job.lease, asked)])
-        ended = [one for one in report.ended if one.number in member.jobs]
-        for one in ended:
-            self._take_in(member, one)
-            self._finished.append((one.done, None))
-        if ended:
-            self._finished[-1] = (ended[-1].done, report.positions)
-        else:
-            self._news.update(report.positions)
+        self._book.take_report(member, report)
         member.cancelled = member.cancelled or report.cancelled
         if report.failure:
             self._trouble = StoreError(report.failure)
-
-    def _take_in(self, member: Member, ended: Ended) -> None:
-        """A job that is done; the next one of its site has its place, or gets it now."""
-        job = member.jobs.pop(ended.number)
-        member.end(job)
-        site, done = job.lease.site, ended.done
-        if done.slow or done.visit.cause is not None:
-            self._recall_site(site)  # it may want rest: the next tick of its clock decides
-            return
-        waiting = member.ahead.get(site)
-        if not waiting:
-            member.vacant.setdefault(site, {})[id(done)] = done
-            self._vacant[id(done)] = member
-            return
-        heir = waiting.get(ended.heir) if ended.heir else next(iter(waiting.values()))
-        if heir is None:  # it has a place already, that of another job
-            return
-        member.wait_no_more(heir)
-        member.begin(heir)
-        done.heir = heir.lease
-        if not ended.heir:  # it was on its way to the worker when the place became free
-            member.orders.grants.append((site, heir.number))
-            self._send_soon()
-
-    def _fill(self, done: Concluded) -> None:
-        """The place of what ended is given away, or the crawl's own again: nobody else may have it."""
-        member = self._vacant.pop(id(done), None)
-        if member is not None:
-            places = member.vacant[done.lease.site]
-            del places[id(done)]
-            if not places:
-                del member.vacant[done.lease.site]
-
-    def _recall_site(self, site: int) -> None:
-        for member in self._members:
-            for done in list(member.vacant.get(site, {}).values()):
-                self._fill(done)
-            if site in member.ahead:
-                member.orders.recalls.append(site)
-                self._send_soon()
-
-    def _bring_back(self, leases: Iterable[tuple[Lease, bool]]) -> None:
-        """Leases that no answer will end. One whose place the crawl has not heard of yet never gets it."""
-        giving = {id(done.heir): done for done, _ in self._finished if done.heir is not None}
-        for lease, asked in leases:
-            giver = giving.get(id(lease))
-            if giver is not None:
-                giver.heir = None
-            self._back.append((lease, asked and giver is None))
 
     # ---- births and deaths -----------------------------------------------------------------------------------
 
@@ -458,10 +306,8 @@ class Team:
             self._wake()
             return
         for job, deed in self._suspects.blame(member, marked_page(self._marks, WORKER_SLOTS + member.slot)):
-            self._give_up(member, job, deed)
-        self._bring_back([(job.lease, not member.is_ahead(job)) for job in member.jobs.values()])
-        self._forget_jobs(member)
-        self._note_files(member)
+            self._book.give_up(member, job, deed)
+        self._book.bring_back_all(member)
         self._fruitless += not member.reported
         if self._fruitless >= FRUITLESS_DEATHS:
             self._trouble = BugError(
@@ -474,33 +320,6 @@ class Team:
             except (WeftError, OSError) as error:
                 self._trouble = BugError(f"no other worker process could be started: {error}")
         self._wake()
-
-    def _note_files(self, member: Member) -> None:
-        """The files of a worker that is gone are closed, once all that it reported has been taken."""
-        if self._finished:
-            done, positions = self._finished[-1]
-            self._finished[-1] = (done, {**(positions or {}), **member.positions})
-        else:
-            self._news.update(member.positions)
-
-    def _give_up(self, member: Member, job: Job, deed: str) -> None:
-        failure = Failure(Cause.BUG, f"the processes that {deed} died", started_ms=self._clock.epoch_ms())
-        done = conclude_failure(job.lease, failure, self._spec.limits)
-        del member.jobs[job.number]
-        if member.is_ahead(job):
-            member.wait_no_more(job)
-            done.heir = job.lease  # it had a place after all
-        else:
-            member.end(job)
-        self._finished.append((done, {}))
-
-    def _forget_jobs(self, member: Member) -> None:
-        for done in [done for places in member.vacant.values() for done in places.values()]:
-            self._fill(done)
-        member.jobs.clear()
-        member.ahead.clear()
-        member.sites.clear()
-        member.waiting = member.running = 0
 
     def _end(self, member: Member) -> None:
         """Makes sure that a worker writes no more, and that its files hold what it has reported."""
