@@ -114,14 +114,14 @@ def progress(**changes: object) -> Progress:
 def lately(ended: int, elapsed_s: float) -> Lately:
     """What was noted when so many pages were done."""
     made = Lately()
-    made.note([], progress(completed=ended, pages=ended, elapsed_s=elapsed_s))
+    made.note([], progress(completed=ended, elapsed_s=elapsed_s))
     return made
 
 
 def test_a_line_says_how_much_of_what_is_known_is_done_and_how_long_the_rest_takes() -> None:
     line = summary_line(progress(), lately(178, 100.0))
     assert line == (
-        "2 min 10 s: 229/751 pages (30 %), 1.3/s, about 5 min left at --delay 0.5s;"
+        "2 min 10 s: 229/751 pages (30 %), 1.7/s, about 5 min left at --delay 0.5s;"
         " 12 broken, 152 refused by robots.txt; 3 hosts"
     )
 

@@ -428,7 +428,7 @@ async def run_crawl(crawl: Crawl) -> StopReason:
     """
     parts = crawl.parts
     reason = await crawl.run()
-    ending = crawl.ending = _ending(crawl)
+    ending = crawl.ending = _ending(crawl, is_done=reason == DONE)
     if reason == DONE and ending.seeds is not None and ending.seeds.none_gave_a_page:
         reason = FAILED
     positions = await parts.crew.close()
@@ -473,13 +473,14 @@ async def _keep_near_duplicates(crawl: Crawl) -> None:
         connection.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (STORED_AS, stamp))
 
 
-def _ending(crawl: Crawl) -> Ending:
-    """The facts that the last line of this run needs."""
+def _ending(crawl: Crawl, *, is_done: bool) -> Ending:
+    """The facts that the last line of this run needs; one that is not done is not kept waiting for large tables."""
     parts, connection, limits = crawl.parts, crawl.parts.database.connection, crawl.parts.spec.limits
-    has_site_limits = limits.max_pages_per_site is not None or limits.max_time_per_site_s is not None
+    has_limits = limits.max_pages_per_site is not None or limits.max_time_per_site_s is not None
     return Ending(
         visits=crawl.visits, wait_s=parts.frontier.wait_s() or 0.0, stopped_by=crawl.stopped_by,
-        seeds=failed_seeds(connection), limits=site_limits(connection) if has_site_limits else (),
+        seeds=failed_seeds(connection) if is_done else None,
+        limits=site_limits(connection) if is_done and has_limits else (),
         last_answer_ms=last_answer_ms(connection),
     )  # fmt: skip
 

@@ -172,14 +172,14 @@ class Lately:
     """The last half minute of a run, for the displays: how fast it is, causes of failures, the newest pages."""
 
     def __init__(self) -> None:
-        self._marks: deque[tuple[float, int, int]] = deque(maxlen=RATE_MARKS)
+        self._marks: deque[tuple[float, int]] = deque(maxlen=RATE_MARKS)
         self.causes: Counter[str] = Counter()
         self.recent: deque[str] = deque(maxlen=8)
 
     def note(self, visits: list[Concluded], progress: Progress) -> None:
         """Takes in one tick."""
         if not self._marks or progress.elapsed_s - self._marks[-1][0] >= 1.0:
-            self._marks.append((progress.elapsed_s, progress.pages, progress.ended))
+            self._marks.append((progress.elapsed_s, progress.ended))
         for done in visits:
             if done.visit.cause is not None and done.retry_s is None:
                 self.causes[done.visit.cause] += 1
@@ -188,19 +188,17 @@ class Lately:
                 self.recent.append(f"{outcome} {done.lease.url}")
 
     def pages_per_s(self, progress: Progress) -> float:
-        """Stored pages a second; 0 before the first second is over: the first pages come close together."""
-        return self._rate(progress, 1, progress.pages)
+        """Pages that ended, a second; 0 before the first second is over: the first pages come close together."""
+        if not self._marks:
+            return 0.0
+        since_s, before = self._marks[0]
+        span_s = progress.elapsed_s - since_s
+        return (progress.ended - before) / span_s if span_s >= 1.0 else 0.0
 
     def left_s(self, progress: Progress) -> float | None:
         """Seconds until all known pages are asked, at this speed; None where nobody can tell."""
-        rate = self._rate(progress, 2, progress.ended)
+        rate = self.pages_per_s(progress)
         return progress.left / rate if rate else None
-
-    def _rate(self, progress: Progress, column: int, now: int) -> float:
-        if not self._marks:
-            return 0.0
-        span_s = progress.elapsed_s - self._marks[0][0]
-        return (now - self._marks[0][column]) / span_s if span_s >= 1.0 else 0.0
 
 
 def share_words(progress: Progress) -> str:
@@ -253,7 +251,7 @@ class LiveScreen:
 
         self._folder = folder
         self._lately = Lately()
-        self._live: Live = Live(console=_steady_console(), refresh_per_second=4, transient=True)
+        self._live: Live = Live(console=steady_console(), refresh_per_second=4, transient=True)
 
     def __enter__(self) -> LiveScreen:
         self._live.start()
@@ -296,7 +294,7 @@ class LiveScreen:
         return grid
 
 
-def _steady_console() -> Console:
+def steady_console() -> Console:
     """The terminal behind stderr. Its cursor is never hidden: after a kill nobody would show it again."""
     from rich.console import Console
 

@@ -353,6 +353,6 @@ class Ending(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     visits: int  # requests of this run that ended
     wait_s: float  # until a site may be asked again
     stopped_by: str  # the stop file of the user, if it was that
-    seeds: FailedSeeds | None  # None: each gave a page
+    seeds: FailedSeeds | None  # None: each gave a page, or pages are left
     limits: tuple[SiteLimit, ...]
     last_answer_ms: int | None
