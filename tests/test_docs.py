@@ -340,7 +340,9 @@ def test_readme_example_gives_what_the_readme_says(site: Site, weft: Weft, tmp_p
     home = f"http://example.org:{site.port}"
     outputs = []
     for words in commands_in(readme):
-        where = ["--resolve", "example.org=127.0.0.1", "--delay", "0"] if words[1] == "crawl" else []
+        where = (
+            ["--resolve", "example.org=127.0.0.1", "--delay", "0", "-o", "example.org"] if words[1] == "crawl" else []
+        )
         run = weft(*(word.replace("https://example.org", home) for word in words[1:]), *where)
         assert run.code == 0, run.stderr
         outputs += [*run.stdout.splitlines(), *run.stderr.splitlines()]

@@ -45,7 +45,9 @@ class PlainJudge:
     def judge_url(self, url: str, site_id: int, parent: Parent | None) -> Verdict:
         return ADMITTED if belongs(url) else Verdict(Reason.OUT_OF_SCOPE)
 
-    def judge_link(self, kind: int, rel: str, nofollow: bool, depth: int, hops: int, target: str) -> Verdict:
+    def judge_link(
+        self, kind: int, rel: str, nofollow: bool, depth: int, hops: int, target: str, source: str
+    ) -> Verdict:
         if kind not in FOLLOWED:
             return Verdict(Reason.KIND_NOT_FOLLOWED)
         if "nofollow" in rel:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from weft.conclude import Concluded
     from weft.derive.read import Page, StoredCrawl
     from weft.loop import Crawl, StopReason
+    from weft.records import Progress
 
 UNREAD_MAX = 256
 """Pages that wait for their reader before the crawl takes no more."""
@@ -32,7 +33,7 @@ class _Stream:
         self.pages: deque[int] = deque()
         self.filled = asyncio.Event()
 
-    def ticked(self, visits: list[Concluded], crawl: Crawl) -> None:
+    def ticked(self, visits: list[Concluded], progress: Progress) -> None:
         for done in visits:
             if done.lease.purpose is Purpose.PAGE and done.retry_s is None and done.again_at is None:
                 self.pages.append(done.lease.page)

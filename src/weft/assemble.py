@@ -27,13 +27,15 @@ from weft.fetch.resolve import AddressPolicy, Resolver, kind_of
 from weft.fetch.site import SiteRules
 from weft.fetch.sitemap_queue import SitemapQueue
 from weft.folder import Added, Folder, StopFile
+from weft.frontier.endings import failed_seeds, last_answer_ms, site_limits
 from weft.frontier.polite import Schedule
 from weft.frontier.sql import SqlFrontier
 from weft.judge.admit import Admission
 from weft.judge.duplicates import Skips
 from weft.loop import DONE, FAILED, STOPPED, Crawl, Observer, StopReason
-from weft.own import OwnParts, Progress
+from weft.own import OwnParts
 from weft.ports import Clock, Crew
+from weft.records import Ending, Progress
 from weft.seeds import Seed
 from weft.spec import CrawlSpec
 from weft.store.cdxj import stored_rows, write_cdxj
@@ -132,16 +134,9 @@ class Parts:
     def free_slots(self) -> int:
         return self.crew.free(1 if self.throttled else self.spec.politeness.workers)
 
-    def wants_to_finish(self, elapsed_s: float) -> bool:
+    def wants_to_finish(self, progress: Progress) -> bool:
         """Whether a finisher of the user's says that the run ends (R4)."""
-        finishers = self.own.all("finisher")
-        if not finishers:
-            return False
-        totals, counts = self.store.totals, self.frontier.counts
-        progress = Progress(
-            totals["pages"], totals["links"], counts["waiting"], counts["errors"], counts["hosts"], elapsed_s
-        )
-        return any(finished(progress) for finished in finishers)
+        return any(finished(progress) for finished in self.own.all("finisher"))
 
     def add_seeds(self, seeds: Sequence[Added] = ()) -> int:
         """Gives the crawl more start addresses, these and those that `weft add` has left; how many were new."""
@@ -244,7 +239,9 @@ async def open_crawl(
             from weft.observe import Routine
 
             observers = [*observers, Routine(routine)]
-        yield Crawl(parts, observers)
+        crawl = Crawl(parts, observers)
+        crawl.is_private = _are_private(parts.resolver, hosts)
+        yield crawl
 
 
 def _go_on_with_sitemaps(parts: Parts) -> None:
@@ -277,6 +274,12 @@ def _addresses(resolver: Resolver, hosts: Iterable[str]) -> dict[str, str]:
             for address in answer:
                 found.setdefault(address, set()).add(host)
     return {address: names.pop() for address, names in found.items() if len(names) == 1}
+
+
+def _are_private(resolver: Resolver, hosts: Iterable[str]) -> bool:
+    """Whether the addresses of all these hosts are known, and none of them is public."""
+    answers = [resolver.cached(host) for host in hosts]
+    return bool(answers) and all(isinstance(answer, tuple) and all(map(kind_of, answer)) for answer in answers)
 
 
 def _begin(parts: Parts, seeds: list[Seed], seeded: bool, fatal: str | None, limits_changed: bool) -> int:
@@ -425,10 +428,9 @@ async def run_crawl(crawl: Crawl) -> StopReason:
     """
     parts = crawl.parts
     reason = await crawl.run()
-    if reason == DONE and (failed := _failed_seed(parts.database)) is not None:
-        crawl.failed_seed = failed
-        if failed[1] != Cause.ROBOTS_DISALLOWED.value:  # which is an answer, too
-            reason = FAILED
+    ending = crawl.ending = _ending(crawl, is_done=reason == DONE)
+    if reason == DONE and ending.seeds is not None and ending.seeds.none_gave_a_page:
+        reason = FAILED
     positions = await parts.crew.close()
     ended_ms = parts.clock.epoch_ms()
     with parts.database.transaction() as connection:
@@ -471,19 +473,16 @@ async def _keep_near_duplicates(crawl: Crawl) -> None:
         connection.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (STORED_AS, stamp))
 
 
-def _failed_seed(database: Database) -> tuple[str, str] | None:
-    """A seed, and why it was not answered, where none was: one that robots.txt forbids, else the first.
-
-    Also where all of them were refused, so that nobody was asked.
-    """
-    rows = database.connection.execute(
-        "SELECT u.text, p.state, coalesce(p.cause, p.reason) FROM seed s JOIN page p ON p.id = s.page"
-        " JOIN url u ON u.id = s.page ORDER BY s.id"
-    ).fetchall()
-    if not rows or any(state not in (None, "E") for _, state, _ in rows):
-        return None
-    forbidden = ((url, why) for url, _, why in rows if why == Cause.ROBOTS_DISALLOWED.value)
-    return next(forbidden, (rows[0][0], rows[0][2]))
+def _ending(crawl: Crawl, *, is_done: bool) -> Ending:
+    """The facts that the last line of this run needs; one that is not done is not kept waiting for large tables."""
+    parts, connection, limits = crawl.parts, crawl.parts.database.connection, crawl.parts.spec.limits
+    has_limits = limits.max_pages_per_site is not None or limits.max_time_per_site_s is not None
+    return Ending(
+        visits=crawl.visits, wait_s=parts.frontier.wait_s() or 0.0, stopped_by=crawl.stopped_by,
+        seeds=failed_seeds(connection) if is_done else None,
+        limits=site_limits(connection) if is_done and has_limits else (),
+        last_answer_ms=last_answer_ms(connection),
+    )  # fmt: skip
 
 
 def _meta(database: Database, name: str) -> str | None:

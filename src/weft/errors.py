@@ -129,6 +129,7 @@ class Reason(StrEnum):
     NOT_A_PAGE = "NOT_A_PAGE"
     KIND_NOT_FOLLOWED = "KIND_NOT_FOLLOWED"
     NOFOLLOW = "NOFOLLOW"
+    OTHER_SITE = "OTHER_SITE"
     ON_DUPLICATE = "ON_DUPLICATE"
     TOO_DEEP = "TOO_DEEP"
     SITE_PAGES = "SITE_PAGES"
@@ -153,6 +154,7 @@ LINK_REASONS = frozenset(
     {
         Reason.KIND_NOT_FOLLOWED,
         Reason.NOFOLLOW,
+        Reason.OTHER_SITE,
         Reason.ON_DUPLICATE,
         Reason.TOO_DEEP,
         Reason.TOO_MANY_REDIRECTS,

@@ -39,6 +39,18 @@ def human_seconds(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
+def about(seconds: float) -> str:
+    """A time that nobody knows exactly: ``40 s``, ``5 min``, ``2 h 10 min``, ``3 days``."""
+    if seconds < 60:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    if minutes < 48 * 60:
+        return f"{minutes // 60} h {minutes % 60 // 10 * 10:02d} min"
+    return f"{minutes // (24 * 60)} days"
+
+
 def human_moment(now: datetime, wait_s: float) -> str:
     """The first full minute after a wait, ``14:37``; with its day where that is another one."""
     then = now + timedelta(seconds=wait_s + 60)

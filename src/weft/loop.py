@@ -18,7 +18,7 @@ from weft.errands import Errands
 from weft.errors import POLICIES, STALLS_MAX, BugError, Cause
 from weft.frontier.settling import Settled
 from weft.human import command
-from weft.records import PAGE, Failure, Lease, Purpose
+from weft.records import PAGE, Ending, Failure, Lease, Progress, Purpose
 from weft.url import host_of, origin_of
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ FAILED = StopReason("failed", 1)
 class Observer(Protocol):
     """Is told of every tick after it is committed; must be quick."""
 
-    def ticked(self, visits: list[Concluded], crawl: Crawl) -> None: ...
+    def ticked(self, visits: list[Concluded], progress: Progress) -> None: ...
 
 
 class Crawl:
@@ -80,8 +80,9 @@ class Crawl:
         self._last_tick = self._started
         self._ending = False
         self.held_back: Callable[[], bool] = _never
+        self.is_private = False  # all start addresses are on this machine, or in a private network
         self.stopped_by = ""  # the user's stop file
-        self.failed_seed = ("", "")  # where none answered: one of them, and why
+        self.ending: Ending | None = None  # once it is over
 
     # ---- from outside ----------------------------------------------------------------------------------------
 
@@ -105,8 +106,17 @@ class Crawl:
         return self.parts.clock.seconds() - self._started
 
     @property
-    def stopping(self) -> bool:
-        return self._stop is not None
+    def progress(self) -> Progress:
+        """How far the run is at this moment."""
+        counts, totals = self.parts.frontier.counts, self.parts.store.totals
+        return Progress(
+            pages=totals["pages"], links=totals["links"], received_b=totals["bytes"], waiting=counts["waiting"],
+            running=counts["running"], completed=counts["completed"], errors=counts["errors"] - counts["forbidden"],
+            broken=counts["broken"], forbidden=counts["forbidden"], refused=counts["refused"], hosts=counts["asked"],
+            requests=self.parts.crew.running, elapsed_s=self.elapsed_s, stopping=self._stop is not None,
+            max_pages=self._limits.max_pages, max_time_s=self._limits.max_time_s,
+            delay_s=self.parts.spec.politeness.delay_s,
+        )  # fmt: skip
 
     # ---- the loop --------------------------------------------------------------------------------------------
 
@@ -429,8 +439,9 @@ class Crawl:
         self._batch_feeds = False
         self.visits += len(batch)
         self._last_tick = parts.clock.seconds()
+        progress = self.progress
         for observer in self._observers:
-            observer.ticked(batch, self)
+            observer.ticked(batch, progress)
         if store.totals["bugs"] > self._limits.max_bugs:
             raise BugError(
                 f"more than {self._limits.max_bugs} pages met a bug in weft;"
@@ -475,7 +486,7 @@ class Crawl:
         elif self._stop is None and self.parts.stop_file.appeared():
             self.stopped_by = str(self.parts.stop_file.path)
             self.stop()
-        elif self._stop is None and self.parts.wants_to_finish(self.elapsed_s):
+        elif self._stop is None and self.parts.wants_to_finish(self.progress):
             self.stop(FINISHER)
         self.parts.add_seeds()
         self.parts.watch_memory()
@@ -486,6 +497,7 @@ def _settled(done: Concluded, keeps_cookies: bool) -> Settled:
     return Settled(
         done.lease, done.state, done.visit.id, Cause(done.visit.cause) if done.visit.cause else None, done.stored_2xx,
         done.retry_s, done.again_at, done.links.targets[0] if redirects else None, bool(done.cookies),
+        done.visit.status,
     )  # fmt: skip
 
 

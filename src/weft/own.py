@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 from weft.errors import PartError, SpecError
 
@@ -28,21 +28,10 @@ ROLES = {
     "robots": "(url: str, robots_txt: str, allowed: bool) -> bool: whether robots.txt lets a URL be asked",
     "store": "(store) -> store: the part that writes visits and links, made from weft's own",
     "routine": "(rows: list[CommonRow]) -> None: told of every visit once it is stored, at least once a second",
-    "finisher": "(progress: Progress) -> bool: whether the run ends now, asked at least once a second",
+    "finisher": "(progress: weft.records.Progress) -> bool: whether the run ends now, asked at least once a second",
     "unloader": "(crawl: StoredCrawl, folder: Path) -> None: writes results whenever a run ends",
 }
 """What a part of each role is called with, and what it gives."""
-
-
-class Progress(NamedTuple):
-    """How far a run is, as a finisher sees it."""
-
-    pages: int
-    links: int
-    waiting: int
-    errors: int
-    hosts: int
-    elapsed_s: float
 
 
 def split_part(text: str) -> tuple[str, str, str]:

@@ -286,3 +286,68 @@ class Visit(msgspec.Struct, gc=False, array_like=True):
     digest: str | None = None
     revisit: bool = False
     headers: str | None = None
+
+
+class Progress(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """How far a run is: observers, screens and finishers (R4) get it after each tick, and see nothing else of a crawl.
+
+    The numbers count all runs of the folder; ``elapsed_s`` is the time of this run.
+    """
+
+    pages: int  # answers with a status of 2xx, stored
+    links: int
+    received_b: int  # bodies, as they came over the wire
+    waiting: int
+    running: int  # pages that are marked as taken
+    completed: int  # pages that were answered, with any status
+    errors: int  # pages that got no answer; those that robots.txt forbids are not counted here
+    broken: int  # pages that got no answer, or one with a status of 400 and more
+    forbidden: int  # pages that robots.txt forbids
+    refused: int  # URLs that were found and do not belong to the crawl
+    hosts: int  # sites that were asked for anything
+    requests: int  # under way at this moment
+    elapsed_s: float
+    stopping: bool
+    max_pages: int | None
+    max_time_s: float | None
+    delay_s: float
+
+    @property
+    def ended(self) -> int:
+        """The pages that are over: answered, or given up."""
+        return self.completed + self.errors
+
+    @property
+    def left(self) -> int:
+        """The pages that are still to be asked, as far as they are known and --max-pages lets them in."""
+        left = self.waiting + self.running
+        return left if self.max_pages is None else max(0, min(left, self.max_pages - self.pages))
+
+
+class FailedSeeds(msgspec.Struct, frozen=True, gc=False):
+    """The start addresses that gave no page, and an example: its URL, and the cause, reason or status instead."""
+
+    number: int
+    total: int
+    url: str
+    why: str
+    none_gave_a_page: bool
+
+
+class SiteLimit(msgspec.Struct, frozen=True, gc=False):
+    """A limit of single sites that was reached: its option, on how many sites, and how many URLs it kept out."""
+
+    option: str
+    sites: int
+    urls: int
+
+
+class Ending(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """The facts that the last line of a run needs, beside its stop reason."""
+
+    visits: int  # requests of this run that ended
+    wait_s: float  # until a site may be asked again
+    stopped_by: str  # the stop file of the user, if it was that
+    seeds: FailedSeeds | None  # None: each gave a page, or pages are left
+    limits: tuple[SiteLimit, ...]
+    last_answer_ms: int | None

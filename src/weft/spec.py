@@ -27,6 +27,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     follow: tuple[str, ...] = FOLLOWED_KINDS
     follow_nofollow: bool = False
     same_scheme: bool = False  # R12: links of another protocol than the site's are ignored (mode graph)
+    same_site: bool = False  # R2: pages and levels of a seed's site come from its own links alone (mode graph)
     html_only: bool = False  # R8 (mode graph)
     sitemaps: str = "yes"  # yes, no, only
 

@@ -299,12 +299,13 @@ class Discovery:
 
     def _link_reason(self, target: str, kind: int, rel: str, way: Way) -> Reason | None:
         """Why this link cannot bring its target in; seeds are no links."""
-        _, visit, depth, hops, nofollow, duplicate = way
+        parent, visit, depth, hops, nofollow, duplicate = way
         if visit is None:
             return None
         if duplicate and kind != _REDIRECT:
             return Reason.ON_DUPLICATE
-        return self._judge.judge_link(kind, rel, nofollow, depth, hops, target).reason
+        source = parent.url if parent is not None else ""
+        return self._judge.judge_link(kind, rel, nofollow, depth, hops, target, source).reason
 
     def _priority(self, way: Way) -> int:
         """Breadth first: by depth. Depth first: the links of the page read last come first."""
@@ -316,8 +317,13 @@ class Discovery:
         if flags_of(row.state, row.reason, row.hops) & FINAL:
             pass
         elif row.state is None:
-            if self._link_reason(link.target, link.kind, link.rel, way) is None:
+            reason = self._link_reason(link.target, link.kind, link.rel, way)
+            if reason is None:
                 self._admit_late(row, link.target, way)
+            elif reason is Reason.TOO_DEEP and row.reason == Reason.OTHER_SITE.value:
+                # a site's own link: it counts once --max-depth is raised
+                row.reason, row.depth, row.found_in = reason.value, way.depth, way.visit
+                self._update(row)
         elif (way.depth < row.depth or way.hops < row.hops) and (
             self._link_reason(link.target, link.kind, link.rel, way) is None
         ):
@@ -329,10 +335,12 @@ class Discovery:
         last = 0
         while rows := self._db.execute(_OUTSIDE, (last, Reason.OUT_OF_SCOPE.value)).fetchall():
             last = rows[-1][0]
-            for page, site_id, url in rows:
+            for page, site_id, url, source in rows:
                 reason = self._judge.judge_url(url, site_id, None).reason
                 if reason is Reason.OUT_OF_SCOPE:
                     continue
+                if reason is None and source is not None and self._is_foreign(source, url):
+                    reason = Reason.OTHER_SITE
                 row = self.row(page)
                 row.state, row.reason = ("W", None) if reason is None else (None, reason.value)
                 self._update(row)
@@ -341,6 +349,10 @@ class Discovery:
                     self._counts["refused"] -= 1
                     self._counts["waiting"] += 1
                     self.admitted.append(page)
+
+    def _is_foreign(self, source: str, target: str) -> bool:
+        """Whether links from a page to another URL do not count because their sites are crawled apart (R2)."""
+        return self._judge.judge_link(_REDIRECT, "", False, 0, 0, target, source).reason is Reason.OTHER_SITE
 
     def _become_page(self, url_id: int, link: Link, way: Way) -> PageRow:
         """A sitemap or robots.txt that is linked like any page: its text has an id, now it gets a page."""
@@ -453,7 +465,8 @@ class Discovery:
 
 
 _OUTSIDE = (
-    "SELECT p.id, p.site, u.text FROM page p JOIN url u ON u.id = p.id"
+    "SELECT p.id, p.site, u.text, (SELECT f.text FROM visit v JOIN url f ON f.id = v.url WHERE v.id = p.found_in)"
+    " FROM page p JOIN url u ON u.id = p.id"
     " WHERE p.id > ? AND p.state IS NULL AND p.reason = ? ORDER BY p.id LIMIT 1000"
 )
 _ROW = "SELECT id, site, state, reason, depth, hops, chain, priority, found_in, key, visit FROM page WHERE id = ?"

@@ -45,6 +45,7 @@ class Sites:
         self._met = self._rested = False  # in this round: a site on disk; one that came to RAM
         self._next_ms: int | None = None  # in this round: when the first of those that rest may be asked
         self._sweep_ms = 0
+        self.newly_asked = 0  # sites that were asked for the first time since the last tick
         self.retries_ms: int | None = None  # when to look again for pages to be tried again: their sites left RAM
 
     def begin(self, *, killed: bool) -> None:
@@ -87,6 +88,12 @@ class Sites:
             site.next_at = max(site.next_at, self._not_before + site.delay_s)
         site.slow_answers, site.failures, site.pages, site.first_ms = slow, failures, pages, first_ms or 0
         return site
+
+    def note_request(self, site: Site) -> None:
+        """The first request of a site starts the time that --max-time-per-site bounds, and counts the site as asked."""
+        if not site.first_ms:
+            site.first_ms = self._clock.epoch_ms()
+            self.newly_asked += 1
 
     @property
     def is_full(self) -> bool:

@@ -24,7 +24,9 @@ from weft.records import PAGE, Lease
 from weft.spec import CrawlSpec, Paces
 from weft.url import Normalizer, site_of
 
-COUNTERS = ("known", "refused", "waiting", "running", "completed", "errors", "hosts")
+COUNTERS = (
+    "known", "refused", "waiting", "running", "completed", "errors", "broken", "forbidden", "hosts", "asked",
+)  # fmt: skip
 
 
 class SqlFrontier:
@@ -44,10 +46,7 @@ class SqlFrontier:
         self._paces = paces
         self._max_depth = spec.scope.max_depth
         self.schedule = schedule
-        self.counts = dict.fromkeys(COUNTERS, 0)
-        self.counts.update(
-            row for row in self._db.execute("SELECT name, value FROM counter").fetchall() if row[0] in self.counts
-        )
+        self.counts = recovery.stored_counts(connection, COUNTERS)
         self.discovery = discovery = Discovery(
             connection, spec, judge, normalizer, clock, schedule, self.counts,
             hash_seed=hash_seed, cache_entries=cache_entries, run_entries=run_entries,
@@ -168,6 +167,8 @@ class SqlFrontier:
         self.discovery.flush()
         self._budgets.set_aside()
         self._sites.store()
+        self.counts["asked"] += self._sites.newly_asked
+        self._sites.newly_asked = 0
         self._db.executemany("INSERT OR REPLACE INTO counter VALUES(?, ?)", list(self.counts.items()))
 
     def committed(self) -> None:

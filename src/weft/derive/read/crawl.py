@@ -102,6 +102,9 @@ class StoredCrawl:
             "bytes", "bugs",
         )  # fmt: skip
         numbers = {name: counters.get(name, 0) for name in names}
+        if (asked := counters.get("asked")) is None:  # an earlier version did not count them
+            asked = self._db.execute("SELECT count(*) FROM site WHERE first_access_ms IS NOT NULL").fetchone()[0]
+        numbers["hosts"] = asked
         if self.folder.is_running():
             state, reason = "running", None
         elif ended is None:  # or was never noted: killed before anything was asked

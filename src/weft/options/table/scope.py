@@ -87,6 +87,14 @@ def scope_options() -> list[Option]:
             SCOPE,
             "leave links alone whose scheme (http, https) is not that of their site",
         ),
+        Option(
+            "same-site",
+            "scope.same_site",
+            switch(),
+            SCOPE,
+            "of several seeds' sites, crawl each by its own links: a link from another one neither brings a page in "
+            "nor makes it nearer",
+        ),
         Option("html-only", "scope.html_only", switch(), SCOPE, "ask only for what may be an HTML page"),
         Option(
             "sitemaps",
