@@ -10,13 +10,15 @@ import msgspec
 
 from weft.frontier.seen import ADMITTED, ID, UNKNOWN
 from weft.native import count_external, known_links, pack_links, recall
-from weft.records import LinkKind, Links
+from weft.records import LEADS_ON, LinkKind, Links
 from weft.url import site_of
 
 if TYPE_CHECKING:
     from weft.shared import Places
 
 _A = int(LinkKind.A)
+_REFRESH = int(LinkKind.REFRESH)
+_REL = 4  # its place in a packed link
 _encode = msgspec.json.Encoder().encode
 
 Infos = list[int] | memoryview
@@ -50,6 +52,18 @@ def recalled(
     if max(infos, default=0) <= bound:
         return offered, infos, []
     return offered, infos, [at for at, info in enumerate(infos) if info == UNKNOWN or (info > bound and offered[at])]
+
+
+def leads_on(links: Links) -> bool:
+    """Whether the page of these links has a refresh after 0 seconds. Then it counts as a redirect, with all its links:
+    besides the refresh such a page links to its target once more, to itself, or back.
+    """
+    return any(kind == _REFRESH and links.rels.get(at) == LEADS_ON for at, kind in links.kinds.items())
+
+
+def packed_leads_on(rows: Sequence[list[int | str]]) -> bool:
+    """Whether the page of these stored links has a refresh after 0 seconds (``leads_on``)."""
+    return any(row[1] == _REFRESH and row[_REL:][:1] == [LEADS_ON] for row in rows)
 
 
 def packed_links(links: Links, infos: Infos, offered: bytearray) -> str:
