@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import sqlite3
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,7 @@ from weft.crew.cores import give_memory_back, memory_b, share_of_memory, usable_
 from weft.crew.finish import Finisher, make_archive, needs_trees
 from weft.crew.mark import WORKER_SLOTS, ParseMark, add_slots, make_marks, marked_page
 from weft.db import Database, open_writer
-from weft.errors import Cause
+from weft.errors import Cause, StoreError, means_full_disk
 from weft.fetch.cookies import CookieJar, CookieRow
 from weft.fetch.http import Fetcher
 from weft.fetch.resolve import AddressPolicy, Resolver, kind_of
@@ -31,7 +32,7 @@ from weft.frontier.polite import Schedule
 from weft.frontier.sql import SqlFrontier
 from weft.judge.admit import Admission
 from weft.judge.duplicates import Skips
-from weft.loop import DONE, FAILED, STOPPED, Crawl, Observer, StopReason
+from weft.loop import DISK_FULL, DONE, FAILED, STOPPED, Crawl, Observer, StopReason
 from weft.own import OwnParts, Progress
 from weft.ports import Clock, Crew
 from weft.seeds import Seed
@@ -231,6 +232,7 @@ async def open_crawl(
         parts = make_parts(spec, folder, database, seed_list)
         make_marks(folder.parsing)
         stack.callback(folder.parsing.unlink, missing_ok=True)
+        stack.push(partial(_note_full_disk, parts))
         stack.push_async_callback(parts.resolver.close)
         hosts = {host_of(url) for url in parts.seed_urls}
         if len(hosts) <= _PRIMED_SEEDS:
@@ -245,6 +247,20 @@ async def open_crawl(
 
             observers = [*observers, Routine(routine)]
         yield Crawl(parts, observers)
+
+
+def _note_full_disk(parts: Parts, _kind: object, error: BaseException | None, _trace: object) -> None:
+    """Stores that a full disk ended the run. Nothing else is stored of its end: the next run recovers as after a kill.
+
+    Room for it is where the marks lie, and the answers that are not committed: these will be asked again.
+    """
+    if not means_full_disk(error):
+        return
+    with suppress(StoreError, OSError, sqlite3.Error):  # where there is no room even for that, it counts as killed
+        parts.folder.parsing.unlink(missing_ok=True)
+        recover(parts.folder.warc, _committed(parts.database))
+        with parts.database.transaction() as connection:
+            connection.execute("UPDATE run SET stop_reason = ? WHERE id = (SELECT max(id) FROM run)", (DISK_FULL.name,))
 
 
 def _go_on_with_sitemaps(parts: Parts) -> None:
@@ -427,8 +443,7 @@ async def run_crawl(crawl: Crawl) -> StopReason:
     reason = await crawl.run()
     if reason == DONE and (failed := _failed_seed(parts.database)) is not None:
         crawl.failed_seed = failed
-        if failed[1] != Cause.ROBOTS_DISALLOWED.value:  # which is an answer, too
-            reason = FAILED
+        reason = FAILED
     positions = await parts.crew.close()
     ended_ms = parts.clock.epoch_ms()
     with parts.database.transaction() as connection:

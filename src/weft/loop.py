@@ -54,6 +54,7 @@ WAITING = StopReason("waiting", 3)
 STOPPED = StopReason("stopped", 3)
 FINISHER = StopReason("finisher", 0)
 FAILED = StopReason("failed", 1)
+DISK_FULL = StopReason("disk full", 1)
 
 
 class Observer(Protocol):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from weft import native
 from weft.dates import iso_of_ms
-from weft.errors import StoreError
+from weft.errors import Cause, StoreError
 from weft.human import command, counted, human_bytes, human_moment, human_seconds
 from weft.records import PAGE, Purpose
 from weft.safe import cell, shown
@@ -293,8 +293,6 @@ def closing_words(crawl: Crawl, reason: StopReason, wait_s: float | None) -> str
     )
     url, why = crawl.failed_seed
     match reason.name:
-        case "done" if why and not totals["pages"]:
-            return head + f"no seed may be asked: {why} ({command('why', folder, url)} tells more)"
         case "done" if not crawl.visits:
             return head + "nothing was left to fetch, and nothing has failed that could be tried again"
         case "done":
@@ -305,6 +303,8 @@ def closing_words(crawl: Crawl, reason: StopReason, wait_s: float | None) -> str
         case "stopped":
             because = f" because {crawl.stopped_by} is there" if crawl.stopped_by else ""
             return head + f"stopped{because}; go on with: {resume}"
+        case "failed" if why == Cause.ROBOTS_DISALLOWED.value:
+            return head + f"no seed may be asked: {why} ({command('why', folder, url)} tells more)"
         case "failed":
             return head + f"no seed answered: {why} ({command('why', folder, url)} tells more)"
         case "finisher":
