@@ -118,10 +118,10 @@ class Parts:
             return (polite.per_ip or 0, polite.ip_delay_s) if ip else (0, 0.0)
         return (self._public_parallel if ip and not kind_of(ip) else 0, 0.0)
 
-    def parse_sitemap(self, body: bytes, url: str, content_type: str | None) -> Sitemap:
+    def parse_sitemap(self, body: bytes, url: str, content_type: str | None, truncated: bool) -> Sitemap:
         from weft.fetch.sitemaps import parse_sitemap  # many expressions to compile, and many crawls meet no sitemap
 
-        return parse_sitemap(body, url, content_type)
+        return parse_sitemap(body, url, content_type, truncated=truncated)
 
     def ask_sitemap(self, lease: Lease) -> None:
         """Puts a sitemap into the queue; where only start addresses are asked, it waits for a run that lets more in."""

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 _PLAIN = str.maketrans(dict.fromkeys("@%+=:,./-_", "0"))
 """What no shell takes for its own, beside letters and digits."""
+_SPANS = (("days", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
 def counted(number: int, thing: str) -> str:
@@ -37,6 +38,12 @@ def human_seconds(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02d} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def human_span(seconds: float) -> str:
+    """A length of time in the largest unit of which it has at least two: ``0.5 s``, ``90 s``, ``2 days``."""
+    name, unit_s = next((unit for unit in _SPANS if seconds >= 2 * unit[1]), _SPANS[-1])
+    return f"{round(seconds / unit_s, 1):g} {name}"
 
 
 def human_moment(now: datetime, wait_s: float) -> str:

@@ -76,7 +76,8 @@ class Crawl:
         self._batch_feeds = False  # it has work for a site that has nothing else to do
         self.visits = 0
         self._looked_again = -1
-        self._errands = Errands(parts)
+        self.notes: list[str] = []  # of the tick: what whoever runs the crawl should know
+        self._errands = Errands(parts, self.notes.append)
         self._bugs: list[tuple[int, str, str]] = []
         self._wake = asyncio.Event()
         self._stop: StopReason | None = None
@@ -454,6 +455,7 @@ class Crawl:
         self.visits += len(batch)
         for observer in self._observers:
             observer.ticked(batch, self)
+        self.notes.clear()
         self._ticked(began)
         if store.totals["bugs"] > self._limits.max_bugs:
             raise BugError(

@@ -49,6 +49,8 @@ ERROR_FIELDS = ("time", "purpose", "url", "error", "detail", "attempt", "tried_a
 _PURPOSES = tuple(purpose.name.lower() for purpose in Purpose)  # they count from 0
 ROTATE_B = 50_000_000
 PLAIN_EVERY_S = 5.0
+NOTES_SHOWN = 10
+MARK_EVERY_S = 1.0
 
 
 class CsvLogs:
@@ -157,13 +159,35 @@ class RunLog:
     """What runs say of themselves, a line each: that they begin, what is unusual, how they ended."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
 
     def note(self, *words: str) -> None:
         """Appends a line for each, or nothing: what ends a run is told on the screen too, and must not be hidden."""
         now = iso_of_ms(time.time_ns() // 1_000_000)
-        with suppress(OSError), self._path.open("a", encoding="utf-8") as file:
+        with suppress(OSError), self.path.open("a", encoding="utf-8") as file:
             file.writelines(f"{now} {shown(line)}\n" for line in words)
+
+
+class Notes:
+    """Tells what a run meets and its user should know: in the log of runs, and, of a run's first ones, on the screen.
+
+    A crawl of a million sites may have as many. ``say`` is None where the screen shows nothing.
+    """
+
+    def __init__(self, log: RunLog, say: Callable[[str], None] | None) -> None:
+        self._log = log
+        self._say = say
+        self._left = NOTES_SHOWN
+
+    def ticked(self, visits: list[Concluded], crawl: Crawl) -> None:
+        if not crawl.notes:
+            return
+        self._log.note(*crawl.notes)
+        if self._say is None:
+            return
+        for note in crawl.notes[: self._left]:
+            self._left -= 1
+            self._say(note if self._left else f"{note}; what follows of this kind is in {self._log.path}")
 
 
 class Progress:
@@ -175,7 +199,10 @@ class Progress:
         self.recent: deque[str] = deque(maxlen=8)
 
     def note(self, visits: list[Concluded], crawl: Crawl) -> None:
-        self._marks.append((time.monotonic(), crawl.parts.store.totals["pages"]))
+        now = time.monotonic()
+        if len(self._marks) > 1 and now - self._marks[-2][0] < MARK_EVERY_S:
+            self._marks.pop()  # the newest mark moves along: ticks may come so often that all of them span no time
+        self._marks.append((now, crawl.parts.store.totals["pages"]))
         for done in visits:
             if done.visit.cause is not None and done.retry_s is None:
                 self.causes[done.visit.cause] += 1
@@ -184,7 +211,7 @@ class Progress:
                 self.recent.append(f"{outcome} {done.lease.url}")
 
     def pages_per_s(self) -> float:
-        """Of the last ticks; 0 until they span a second: the first come close together, and would promise too much."""
+        """Of the last half a minute; 0 until its ticks span a second: the first would promise too much."""
         if not self._marks:
             return 0.0
         (first, before), (last, now) = self._marks[0], self._marks[-1]

@@ -22,9 +22,9 @@ from weft.frontier.links import (
     PackedLink,
     leads_on,
     packed,
+    packed_leads_on,
     packed_links,
     recalled,
-    packed_leads_on,
 )
 from weft.frontier.pages import OPEN_REASONS, Found, Hand, PageRow, Way, flags_of
 from weft.frontier.polite import Schedule, Waiting
