@@ -245,8 +245,12 @@ def test_full_disk(site: Site, weft: Weft, tiny_disk: Callable[[int], Path]) -> 
     assert weft("check", disk / "out").code == 0
 
 
-@pytest.mark.parametrize("processes", ["1", "2"])
-def test_filled_by_others(site: Site, weft: Weft, tiny_disk: Callable[[int], Path], processes: str) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [["--processes", "1"], ["--processes", "2"], ["--processes", "2", "--near-duplicates", "0.9"]],
+    ids=["alone", "beside a worker", "by workers"],
+)
+def test_filled_by_others(site: Site, weft: Weft, tiny_disk: Callable[[int], Path], words: list[str]) -> None:
     """Others leave no byte: the run is known as one that the full disk ended, and the resume as one after a kill."""
     disk = tiny_disk(6_000)
     paths = heavy(site)
@@ -258,7 +262,7 @@ def test_filled_by_others(site: Site, weft: Weft, tiny_disk: Callable[[int], Pat
         return Response(b"<p>late</p>")
 
     site.serve("/p20", fill)
-    run = weft("crawl", site.url, "-o", disk / "out", *QUICK, "--processes", processes)
+    run = weft("crawl", site.url, "-o", disk / "out", *QUICK, *words)
     assert run.code == 1 and "Traceback" not in run.stderr, (run.code, run.stderr)
     assert stop_reason(weft, disk / "out") == "disk full"
     shown = weft("status", disk / "out").stdout

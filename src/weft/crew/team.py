@@ -367,7 +367,7 @@ class Team:
             self._news.update(report.positions)
         member.cancelled = member.cancelled or report.cancelled
         if report.failure:
-            self._trouble = StoreError(report.failure)
+            self._trouble = report.fault()
 
     def _take_in(self, member: Member, ended: Ended) -> None:
         """A job that is done; the next one of its site has its place, or gets it now."""
