@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -434,10 +435,11 @@ def test_seed_forbidden(site: Site, weft: Weft) -> None:
     site.robots("User-agent: *\nDisallow: /\n")
     run = weft("crawl", site.at("/x"), "-o", "out", "--delay", "0")
     assert site.paths() == ["/robots.txt"]
-    assert run.code == 1
+    assert run.code == 1 and json.loads(weft("status", "out", "--json").stdout)["stop_reason"] == "failed"
     told = f"no seed may be asked: ROBOTS_DISALLOWED (weft why out {site.at('/x')} tells more)"
     assert told in run.stderr
-    assert told in weft("resume", "out").stderr
+    again = weft("resume", "out")
+    assert again.code == 1 and told in again.stderr
     assert "ROBOTS_DISALLOWED" in weft("pages", "out", "--all").stdout
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import sqlite3
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,7 @@ from weft.crew.cores import give_memory_back, memory_b, share_of_memory, usable_
 from weft.crew.finish import Finisher, make_archive, needs_trees
 from weft.crew.mark import WORKER_SLOTS, ParseMark, add_slots, make_marks, marked_page
 from weft.db import Database, open_writer
-from weft.errors import Cause
+from weft.errors import Cause, StoreError, means_full_disk
 from weft.fetch.cookies import CookieJar, CookieRow
 from weft.fetch.http import Fetcher
 from weft.fetch.resolve import AddressPolicy, Resolver, kind_of
@@ -32,7 +33,7 @@ from weft.frontier.polite import Schedule
 from weft.frontier.sql import SqlFrontier
 from weft.judge.admit import Admission
 from weft.judge.duplicates import Skips
-from weft.loop import DONE, FAILED, STOPPED, Crawl, Observer, StopReason
+from weft.loop import DISK_FULL, DONE, FAILED, STOPPED, Crawl, Observer, StopReason
 from weft.own import OwnParts
 from weft.ports import Clock, Crew
 from weft.records import Ending, Progress
@@ -119,10 +120,10 @@ class Parts:
             return (polite.per_ip or 0, polite.ip_delay_s) if ip else (0, 0.0)
         return (self._public_parallel if ip and not kind_of(ip) else 0, 0.0)
 
-    def parse_sitemap(self, body: bytes, url: str, content_type: str | None) -> Sitemap:
+    def parse_sitemap(self, body: bytes, url: str, content_type: str | None, truncated: bool) -> Sitemap:
         from weft.fetch.sitemaps import parse_sitemap  # many expressions to compile, and many crawls meet no sitemap
 
-        return parse_sitemap(body, url, content_type)
+        return parse_sitemap(body, url, content_type, truncated=truncated)
 
     def ask_sitemap(self, lease: Lease) -> None:
         """Puts a sitemap into the queue; where only start addresses are asked, it waits for a run that lets more in."""
@@ -226,6 +227,7 @@ async def open_crawl(
         parts = make_parts(spec, folder, database, seed_list)
         make_marks(folder.parsing)
         stack.callback(folder.parsing.unlink, missing_ok=True)
+        stack.push(partial(_note_full_disk, parts))
         stack.push_async_callback(parts.resolver.close)
         hosts = {host_of(url) for url in parts.seed_urls}
         if len(hosts) <= _PRIMED_SEEDS:
@@ -242,6 +244,20 @@ async def open_crawl(
         crawl = Crawl(parts, observers)
         crawl.is_private = _are_private(parts.resolver, hosts)
         yield crawl
+
+
+def _note_full_disk(parts: Parts, _kind: object, error: BaseException | None, _trace: object) -> None:
+    """Stores that a full disk ended the run. Nothing else is stored of its end: the next run recovers as after a kill.
+
+    Room for it is where the marks lie, and the answers that are not committed: these will be asked again.
+    """
+    if not means_full_disk(error):
+        return
+    with suppress(StoreError, OSError, sqlite3.Error):  # where there is no room even for that, it counts as killed
+        parts.folder.parsing.unlink(missing_ok=True)
+        recover(parts.folder.warc, _committed(parts.database))
+        with parts.database.transaction() as connection:
+            connection.execute("UPDATE run SET stop_reason = ? WHERE id = (SELECT max(id) FROM run)", (DISK_FULL.name,))
 
 
 def _go_on_with_sitemaps(parts: Parts) -> None:

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import errno
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -38,6 +39,20 @@ HOW_TO_BEGIN = "name the folder of a crawl, or start one with `weft crawl URL -o
 
 class StoreError(WeftError):
     exit_code = 1
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def means_full_disk(error: BaseException | None) -> bool:
+    """Whether an error, or what led to it, says that the disk takes no more."""
+    while error is not None:
+        if (isinstance(error, OSError) and error.errno in _FULL) or getattr(
+            error, "sqlite_errorname", ""
+        ) == "SQLITE_FULL":
+            return True
+        error = error.__cause__
+    return False
 
 
 class BugError(WeftError):

@@ -50,6 +50,7 @@ _PURPOSES = tuple(purpose.name.lower() for purpose in Purpose)  # they count fro
 ROTATE_B = 50_000_000
 PLAIN_EVERY_S = 5.0
 RATE_MARKS = 30  # a second apart
+NOTES_SHOWN = 10
 _BY_DELAY = 0.5  # of the requests that the delay allows to one site: with fewer it is not what the run waits for
 
 
@@ -160,13 +161,35 @@ class RunLog:
     """What runs say of themselves, a line each: that they begin, what is unusual, how they ended."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
 
     def note(self, *words: str) -> None:
         """Appends a line for each, or nothing: what ends a run is told on the screen too, and must not be hidden."""
         now = iso_of_ms(time.time_ns() // 1_000_000)
-        with suppress(OSError), self._path.open("a", encoding="utf-8") as file:
+        with suppress(OSError), self.path.open("a", encoding="utf-8") as file:
             file.writelines(f"{now} {shown(line)}\n" for line in words)
+
+
+class Notes:
+    """Tells what a run meets and its user should know: in the log of runs, and, of a run's first ones, on the screen.
+
+    A crawl of a million sites may have as many. ``say`` is None where the screen shows nothing.
+    """
+
+    def __init__(self, log: RunLog, say: Callable[[str], None] | None) -> None:
+        self._log = log
+        self._say = say
+        self._left = NOTES_SHOWN
+
+    def ticked(self, visits: list[Concluded], progress: Progress) -> None:
+        if not progress.notes:
+            return
+        self._log.note(*progress.notes)
+        if self._say is None:
+            return
+        for note in progress.notes[: self._left]:
+            self._left -= 1
+            self._say(note if self._left else f"{note}; what follows of this kind is in {self._log.path}")
 
 
 class Lately:

@@ -49,6 +49,10 @@ class LinkKind(IntEnum):
         return self.name.lower()
 
 
+LEADS_ON: Final = "redirect"
+"""The ``rel`` of a refresh after 0 seconds: nobody gets to read its page, which counts as a redirect."""
+
+
 class Purpose(IntEnum):
     """Why an address is asked: a page of the crawl, or an errand the crawl needs for itself."""
 
@@ -311,6 +315,7 @@ class Progress(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     max_pages: int | None
     max_time_s: float | None
     delay_s: float
+    notes: tuple[str, ...] = ()  # of the last tick: facts that whoever runs the crawl should know
 
     @property
     def ended(self) -> int:

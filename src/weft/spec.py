@@ -13,6 +13,9 @@ OWN_RESULT = "auto"
 NO_BOUND = -1
 """Stands in a site's own settings for: no bound, whatever holds for the others."""
 
+MAX_SITEMAP_B = 52_428_800
+"""The bound of a sitemap by its protocol, unpacked: it holds whatever the bound of pages is."""
+
 FOLLOWED_KINDS = ("a", "area", "frame", "iframe", "refresh", "onclick", "redirect", "sitemap")
 
 

@@ -13,7 +13,7 @@ from weft.commands.progress import ShownProgress
 from weft.errors import WeftError
 from weft.human import command, counted
 from weft.loop import Crawl, Observer, StopReason
-from weft.observe import CsvLogs, LiveScreen, PlainLines, RunLog, closing_words, is_terminal
+from weft.observe import CsvLogs, LiveScreen, Notes, PlainLines, RunLog, closing_words, is_terminal
 from weft.ports import silent
 from weft.results import result_folder, write_results
 from weft.session import Plan, run_plan
@@ -53,7 +53,8 @@ def _displayed(plan: Plan, running: list[Crawl], *, quiet: bool, log: str) -> St
     """Why the run ended; what runs is put into ``running`` as soon as it does."""
     keep, logs = plan.spec.keep, plan.folder.logs
     common, errors = Path(keep.common_log or logs / "common.csv"), Path(keep.error_log or logs / "error.csv")
-    observers: list[Observer] = [CsvLogs(common, errors, sys.stderr, log)]
+    notes = Notes(RunLog(logs / "weft.log"), None if quiet else tell)
+    observers: list[Observer] = [CsvLogs(common, errors, sys.stderr, log), notes]
     with ExitStack() as stack:
         if not quiet:
             for words in _unusual(plan):

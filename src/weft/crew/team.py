@@ -255,7 +255,7 @@ class Team:
         self._book.take_report(member, report)
         member.cancelled = member.cancelled or report.cancelled
         if report.failure:
-            self._trouble = StoreError(report.failure)
+            self._trouble = report.fault()
 
     # ---- births and deaths -----------------------------------------------------------------------------------
 

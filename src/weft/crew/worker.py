@@ -209,7 +209,7 @@ class Worker:
         try:
             self._finisher.archive.close()
         except StoreError as error:
-            self._report.failure = str(error)
+            self._report.fail(error)
         self._send_report()
         self._leave()
 
@@ -273,7 +273,7 @@ class Worker:
         try:
             finished = self._finisher.finish(self._fetcher.finished)
         except StoreError as error:
-            self._report.failure = str(error)
+            self._report.fail(error)
             return
         finally:
             self._looked_at -= waiting - len(self._fetcher.finished)
@@ -293,7 +293,7 @@ class Worker:
             try:
                 self._finisher.archive.flush()
             except StoreError as error:
-                report.failure = str(error)
+                report.fail(error)
                 report.ended = []
         report.positions = self._news_of_files()
         try:
@@ -353,6 +353,8 @@ async def _main(hello: Hello, end: socket.socket, bodies: SharedBodies | None) -
         send_blocking(end, Report(failure=gone))
         return
     except WeftError as error:
-        send_blocking(end, Report(failure=str(error)))
+        report = Report()
+        report.fail(error)
+        send_blocking(end, report)
         return
     await worker.run()

@@ -15,7 +15,17 @@ import msgspec
 
 from weft.db import insert
 from weft.errors import Reason
-from weft.frontier.links import Home, Infos, KnownLinks, PackedLink, packed, packed_links, recalled
+from weft.frontier.links import (
+    Home,
+    Infos,
+    KnownLinks,
+    PackedLink,
+    leads_on,
+    packed,
+    packed_leads_on,
+    packed_links,
+    recalled,
+)
 from weft.frontier.pages import OPEN_REASONS, Found, Hand, PageRow, Way, flags_of
 from weft.frontier.polite import Schedule, Waiting
 from weft.frontier.seen import (
@@ -183,7 +193,8 @@ class Discovery:
             places = sorted({*places, *(at for at, kind in links.kinds.items() if kind == _REDIRECT)})
         new: list[str] = []
         if places:  # else all are known, and none is nearer by this page
-            way = Way(Parent(hand.url, hand.depth, hand.chain), visit, hand.depth + 1, 0, nofollow, duplicate)
+            hops = hand.hops + 1 if leads_on(links) else 0
+            way = Way(Parent(hand.url, hand.depth, hand.chain), visit, hand.depth + 1, hops, nofollow, duplicate)
             new = self._take_in(links, places, infos, offered, bound, way, hand.hops, home)
         known = KnownLinks(targets, infos, offered, home.prefix, first_new)
         return packed_links(links, infos, offered), Found(home.external_links(targets), new, known)
@@ -422,9 +433,11 @@ class Discovery:
             if stored is None:
                 continue
             parent = Parent(self.text(row.id), row.depth, row.chain)
-            onward = Way(parent, row.visit, row.depth + 1, 0, bool(stored[1]))
+            rows = msgspec.json.decode(stored[0])
+            hops = row.hops + 1 if packed_leads_on(rows) else 0
+            onward = Way(parent, row.visit, row.depth + 1, hops, bool(stored[1]))
             redirected = Way(parent, row.visit, row.depth, row.hops + 1, bool(stored[1]))
-            for url_id, kind, offered, *rest in msgspec.json.decode(stored[0]):
+            for url_id, kind, offered, *rest in rows:
                 way = redirected if kind == _REDIRECT else onward
                 known = self._row_of(url_id) if offered else None
                 if known and (known.state is None or way.depth < known.depth or way.hops < known.hops):

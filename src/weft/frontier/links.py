@@ -9,10 +9,12 @@ import msgspec
 
 from weft import native
 from weft.frontier.seen import ADMITTED, ID, UNKNOWN
-from weft.records import LinkKind, Links
+from weft.records import LEADS_ON, LinkKind, Links
 from weft.url import site_of
 
 _A = int(LinkKind.A)
+_REFRESH = int(LinkKind.REFRESH)
+_REL = 4  # its place in a packed link
 _encode = msgspec.json.Encoder().encode
 
 Infos = memoryview
@@ -34,6 +36,18 @@ def recalled(
     targets, rels = links.targets, links.rels if heeds_nofollow else {}
     offered, infos, places = native.recall(known, targets, links.kinds, _A, by_kind, rels, UNKNOWN, bound)
     return offered, memoryview(infos).cast("Q"), places
+
+
+def leads_on(links: Links) -> bool:
+    """Whether the page of these links has a refresh after 0 seconds. Then it counts as a redirect, with all its links:
+    besides the refresh such a page links to its target once more, to itself, or back.
+    """
+    return any(kind == _REFRESH and links.rels.get(at) == LEADS_ON for at, kind in links.kinds.items())
+
+
+def packed_leads_on(rows: Sequence[list[int | str]]) -> bool:
+    """Whether the page of these stored links has a refresh after 0 seconds (``leads_on``)."""
+    return any(row[1] == _REFRESH and row[_REL:][:1] == [LEADS_ON] for row in rows)
 
 
 def packed_links(links: Links, infos: Infos, offered: bytearray) -> str:

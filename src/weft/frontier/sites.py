@@ -19,6 +19,7 @@ from weft.url import host_of_site
 
 IN_RAM = 20_000
 SWEPT = 1_000  # sites met by a sweep at once, and how many may be in RAM beyond the bound until the next tick
+_DAY_S = 86_400.0
 SOON_S = 5.0  # a site that rests longer is left on disk
 _CROWDED_S = 0.05
 _FRUITLESS_MS = 20
@@ -58,6 +59,13 @@ class Sites:
         own_s = self._paces.delay_s(site_name)
         return max(own_s, min(crawl_delay_s, self._longest_s)) if crawl_delay_s else own_s
 
+    def saves_requests(self, site_name: str, crawl_delay_s: float | None) -> bool:
+        """Whether robots.txt asks for more than a day from request to request, and gets less: such a site means that
+        each request counts, so its sitemaps wait for its pages.
+        """
+        asked_s = crawl_delay_s or 0.0
+        return asked_s > _DAY_S and self.delay_s(site_name, asked_s) < asked_s
+
     # ---- into RAM --------------------------------------------------------------------------------------------
 
     def get(self, site_id: int) -> Site:
@@ -73,6 +81,7 @@ class Sites:
 
     def _make(self, site_id: int, name: str, crawl_delay_s: float | None) -> Site:
         site = Site(site_id, name, host_of_site(name), self.delay_s(name, crawl_delay_s), self._paces.per_host(name))
+        site.reads_later = self.saves_requests(name, crawl_delay_s)
         self._sites[site_id] = site
         self._schedule.touched.add(site)
         return site

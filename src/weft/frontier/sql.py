@@ -98,14 +98,16 @@ class SqlFrontier:
         """The site, brought to RAM where it is not there."""
         return self._sites.get(site_id)
 
-    def set_delay(self, site_id: int, delay_s: float | None) -> None:
-        """Takes in the Crawl-delay of robots.txt."""
+    def set_delay(self, site_id: int, delay_s: float | None) -> float:
+        """Takes in the Crawl-delay of robots.txt; gives the delay that holds from now on."""
         site = self._sites.get(site_id)
         wanted = self._sites.delay_s(site.name, delay_s)
         if wanted > site.delay_s:
             site.next_at += wanted - site.delay_s
             self.schedule.changed.add(site)
         site.delay_s = wanted
+        site.reads_later = site.reads_later or self._sites.saves_requests(site.name, delay_s)
+        return wanted
 
     def errand(self, site_name: str, lease: Lease, *, first: bool = False) -> None:
         """A request the crawl needs for itself, in the site's own queue and on the site's own clock."""

@@ -108,7 +108,7 @@ class StoredCrawl:
         if self.folder.is_running():
             state, reason = "running", None
         elif ended is None:  # or was never noted: killed before anything was asked
-            state, reason = "stopped", "killed"
+            state, reason = "stopped", reason or "killed"
         elif reason == "min-depth" or (reason in ("done", "failed") and not numbers["waiting"]):
             state = "done"
         else:  # also a crawl that was done and was given more URLs since

@@ -27,7 +27,13 @@ def limits_options() -> list[Option]:
             "10M",
         ),
         limit("retries", "retries", whole(0, 100), "try again N times after a passing failure", "2"),
-        limit("max-redirects", "max_redirects", whole(0, 100), "walk at most N redirects in a row", "10"),
+        limit(
+            "max-redirects",
+            "max_redirects",
+            whole(0, 100),
+            "walk at most N redirects (and refreshes after 0 s) in a row",
+            "10",
+        ),
         limit(
             "max-links-per-page",
             "max_links_per_page",
