@@ -561,7 +561,7 @@ def test_a_worker_whose_folder_is_gone_says_so(tmp_path: Path) -> None:
     ours, theirs = pair()
     with ours, theirs:
         send_blocking(ours, Hello(plain, str(tmp_path / "gone"), "run-1", 1, [], 0.0, 0))
-        asyncio.run(worker_main(receive_blocking(theirs, Hello), theirs, None, None))
+        asyncio.run(worker_main(receive_blocking(theirs, Hello), theirs, None))
         report = receive_blocking(ours, Report)
     assert report is not None and "gone" in report.failure
     assert "is gone: somebody has removed or moved it" in report.failure

@@ -8,7 +8,6 @@ import pycurl
 
 from weft.errors import Cause
 from weft.fetch.cookies import Cookies
-from weft.fetch.decode import decode_body
 from weft.fetch.http.answer import (
     Head,
     ends_without_goodbye,
@@ -67,6 +66,8 @@ class Outcomes:
         if not truncated and promises_too_much(names.get("content-length", ""), head):
             return self.failure(transfer, Cause.INCOMPLETE_BODY, "the body is shorter than its Content-Length")
         if wire and "content-encoding" in names:
+            from weft.fetch.decode import decode_body  # only where a body is packed
+
             encodings = [value for name, value in head.headers if name == "content-encoding"]
             body, cut, problem = decode_body(wire, encodings, transfer.max_size_b)
             truncated = truncated or cut

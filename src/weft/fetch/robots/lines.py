@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from weft.fetch.decode import decode_body
 from weft.text.patterns import regex
 
 AGENT: Final = "weft"
@@ -102,6 +101,8 @@ def _in_utf8(body: bytes) -> bytes:
 def lines_of(body: bytes) -> list[bytes]:
     """The lines of the part that is parsed. A line that the bound cuts in two is left out: half a rule is another."""
     if body.startswith(_GZIP_MAGIC):  # packed, and nobody said so
+        from weft.fetch.decode import decode_body
+
         body = decode_body(body, ("gzip",), MAX_BODY_B).body
     cut = len(body) >= MAX_BODY_B  # also when whoever fetched it cut it there
     lines = _in_utf8(body[:MAX_BODY_B]).replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
