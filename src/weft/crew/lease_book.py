@@ -1,8 +1,12 @@
 """The book of leases: which worker has which, whose place each takes, and what came of them.
 
-A lease that is under way has a place among the requests of its site. Leases ahead wait at a worker until a request of
-the same site ends there, and take its place. A place that nothing takes is vacant: the worker may be given a lease for
-it, or the crawl takes it back with the answer.
+Leases go to the worker that has least to do. Leases of one site stay together while that costs nothing, so that
+connections are used again.
+
+A lease that is under way has a place among the requests of its site. Where requests of a site may follow each other at
+once, workers also get leases ahead. A lease ahead waits at its worker until a request of the same site ends there, and
+takes its place without asking the crawl, so that nobody waits while a tick is written. A place that nothing takes is
+vacant: the worker may be given a lease for it, or the crawl takes it back with the answer.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """The crew of many: workers in processes of their own, as the crawl sees them (E6, E7).
 
 The crawl keeps the frontier, robots.txt, addresses, cookies and the database; a worker gets leases and brings back what
-is to be stored. Leases go to the worker that has least to do; those of one site stay together while that costs nothing,
-so that connections are used again. Where requests of a site may follow each other at once, workers also get leases
-ahead, which take the place of requests that end without asking here, so that nobody waits while a tick is written.
+is to be stored. Who gets which lease is written in the book of leases (``lease_book``).
 
 A worker that dies is replaced. What it had is brought back; its WARC file ends where its last report says. So is one
 that says nothing for too long: frozen from outside, or in a page that it never ends reading.
