@@ -603,7 +603,7 @@ def test_control_characters_of_others_stay_text(capsys: pytest.CaptureFixture[st
 
 
 def test_words_of_the_other_commands() -> None:
-    args = arguments.parse("links", ["d", "--from", "a", "--to", "b", "--format", "csv"])
+    args = arguments.parse("links", ["d", "--from-url", "a", "--to-url", "b", "--format", "csv"])
     assert args is not None and (args.folder, args.from_url, args.to_url, args.format) == ("d", "a", "b", "csv")
     args = arguments.parse("pages", ["--all", "d", "--to", "x.csv"])
     assert args is not None and args.all and args.to_file == "x.csv"

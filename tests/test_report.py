@@ -263,7 +263,7 @@ def test_many_sites_fill_the_map_and_the_table_of_domains(tmp_path: Path) -> Non
     largest = json.loads(run.stdout)
     names = [site["site"] for site in largest["sites"][:36]]
     told = {(link["source"], link["target"]): link["known"] for link in largest["domains"]["links"]}
-    links = [json.loads(line) for line in call("links", crawl, "--from", f"http://{names[0]}/").stdout.splitlines()]
+    links = [json.loads(line) for line in call("links", crawl, "--from-url", f"http://{names[0]}/").stdout.splitlines()]
     assert largest["domains"]["pairs"] > 2 * len(told), "not all pairs are told"
     assert links and all((names[0], name) in told for name in {row["target"].split("/")[2] for row in links} & {*names})
 

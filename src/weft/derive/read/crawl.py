@@ -224,9 +224,12 @@ class StoredCrawl:
 
     # ---- links -----------------------------------------------------------------------------------------------
 
-    def links(self, *, source: str | None = None, target: str | None = None) -> Iterator[LinkRow]:
-        """Every link of every page, page by page in the order of their visits; of one URL, or to one."""
-        return links_of(self, source, target)
+    def links(self, *, source: str | None = None, target: str | None = None, broken: bool = False) -> Iterator[LinkRow]:
+        """Every link of every page, page by page in the order of their visits; of one URL, or to one.
+
+        ``broken``: only links to broken pages, and of each page only the first link to each of them.
+        """
+        return links_of(self, source, target, broken)
 
     def packed_links(self, visit: int) -> list[PackedLink]:
         """The links that a visit found, as they are stored."""

@@ -64,6 +64,8 @@ class LinkRow(msgspec.Struct, frozen=True, kw_only=True):
     fragment: str
     internal: bool
     followed: bool
+    target_status: int | None  # as `weft pages` shows the target; None where it was never asked
+    target_error: str | None
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
