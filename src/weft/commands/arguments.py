@@ -368,9 +368,10 @@ def _example(flag: str) -> str:
 
 def _unknown_option(command: str, flag: str, known: Mapping[str, bool]) -> SpecError:
     from weft.options import BY_NAME
-    from weft.options.checks import nearest
+    from weft.options.suggest import suggestion
 
     if command == "resume" and flag.removeprefix("--") in BY_NAME:
         return SpecError(f"{flag} cannot be changed on resume; weft crawl --fresh starts the crawl anew")
-    best = nearest(flag, [name for name in known if name.startswith("--")] or known)
-    return SpecError(f"unknown option {flag} (nearest: {best}; weft {command} --help lists all)")
+    meant = suggestion(flag, [name for name in known if name.startswith("--")])
+    told = f"nearest: {meant}; " if meant is not None else ""
+    return SpecError(f"unknown option {flag} ({told}weft {command} --help lists all)")
