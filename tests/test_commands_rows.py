@@ -326,14 +326,18 @@ def test_links_of_an_unknown_page(crawled: Stored) -> None:
     assert run.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("words", ["links {0} --from-url /a", "show {0} /a", "why {0} /a"])
-def test_a_path_is_no_url(crawled: Stored, words: str) -> None:
-    run = call(*words.format(crawled.folder).split())
-    assert (run.code, run.stdout, run.stderr) == (
-        2,
-        "",
-        "weft: '/a' is no URL: give it whole, with https:// or http://\n",
-    )
+@pytest.mark.parametrize("words", ["links {0} --from-url {1}", "show {0} {1}", "why {0} {1}"])
+def test_a_path_is_a_url_where_there_is_one_site(crawled: Stored, tmp_path: Path, words: str) -> None:
+    """/a means that page in a crawl of one site; in one of several it is no URL, and neither is a word."""
+    by_path, by_url = (call(*words.format(crawled.folder, at).split()) for at in ("/a", crawled.url + "/a"))
+    assert by_path.code == 0 and by_path.out == by_url.out != b""
+    several = made_crawl.make(tmp_path / "several", 20, sites=2)
+    with sqlite3.connect(several / "crawl.db") as db:
+        db.execute("UPDATE site SET pages = 1")
+    for folder, text in ((several, "/a"), (crawled.folder, "a")):
+        run = call(*words.format(folder, text).split())
+        said = f"weft: {text!r} is no URL: give it whole, with https:// or http://\n"
+        assert (run.code, run.stdout, run.stderr) == (2, "", said)
 
 
 def test_csv_is_the_same_rows_without_formulas(crawled: Stored) -> None:

@@ -225,7 +225,7 @@ def _diff(parser: argparse.ArgumentParser) -> None:
 
 
 def _robots(parser: argparse.ArgumentParser) -> None:
-    _url(parser)
+    parser.add_argument("url", metavar="URL")
     _json(parser)
     _add_options(parser, lambda option: option.group in ROBOTS_GROUPS or option.name == "timeout")
 
@@ -268,7 +268,7 @@ def _folder(parser: argparse.ArgumentParser) -> None:
 
 
 def _url(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("url", metavar="URL")
+    parser.add_argument("url", metavar="URL", help="whole, or in a crawl of one site its path: /about")
 
 
 def _json(parser: argparse.ArgumentParser) -> None:

@@ -10,10 +10,10 @@ import msgspec
 
 from weft.derive.read.broken import broken_urls
 from weft.derive.read.model import COUNTED_VISIT, Hop, LinkRow, PackedLink, Place
-from weft.errors import NO_URL, FolderError, SpecError, WeftError
+from weft.errors import FolderError, WeftError
 from weft.human import command
 from weft.records import LinkKind, Purpose
-from weft.url import parse, site_of
+from weft.url import site_of
 
 if TYPE_CHECKING:
     from weft.derive.read.crawl import StoredCrawl
@@ -167,10 +167,8 @@ def _named(crawl: StoredCrawl, url: str | None) -> Place | None:
     """Where a URL is known: as a page, a sitemap, or the target of a link that can be no page (mailto)."""
     if url is None:
         return None
-    place = crawl.find(url)
+    place = crawl.find(url) or crawl.find(url := crawl.whole_url(url))
     if place is None:
-        if parse(url) is None:
-            raise SpecError(f"{url!r} {NO_URL}")
         more = f"{command('why', crawl.folder.path, url)} tells more"
         raise WeftError(f"{url} is not known in {crawl.folder.path} ({more})")
     return place
