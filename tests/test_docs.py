@@ -215,6 +215,15 @@ def test_every_page_is_reached_from_the_readme() -> None:
     assert not set(PAGES) - reached
 
 
+def test_nobody_is_told_to_install_a_stranger() -> None:
+    """The distribution is called weft-crawler; the name weft belongs to another one."""
+    told = re.compile(r"pip3? install [^`\n]*(?<![\w./-])weft(?!-crawler|[\w/.])")
+    for page in [*PAGES, *(ROOT / "src" / "weft").rglob("*.py"), ROOT / "pyproject.toml", ROOT / "weft"]:
+        assert not told.search(page.read_text()), page
+    assert told.search("pip install weft") and told.search("pip install 'weft[graph]'")
+    assert not told.search("pip install 'weft-crawler[graph]'") and not told.search("pip install .")
+
+
 def test_readme_is_one_screen_and_lines_are_readable() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 75
     for page in PAGES:

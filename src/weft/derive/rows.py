@@ -157,7 +157,7 @@ def need_pyarrow() -> None:
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
-        raise SpecError("parquet needs pyarrow, which is not installed: pip install 'weft[parquet]'") from None
+        raise SpecError("parquet needs pyarrow, which is not installed: pip install pyarrow") from None
 
 
 def _write_parquet(rows: Iterable[Row], kind: type[Row], out: IO[bytes]) -> None:
