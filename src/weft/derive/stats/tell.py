@@ -51,7 +51,8 @@ def _pages(totals: Totals) -> Iterator[str]:
         f" {counted(whole.known, 'URL')} known",
     )
     states = {"waiting": "W", "running": "R", "answered": "C", "errors": "E", "refused": "refused"}
-    yield _told("states", _counted({word: whole.states.get(key, 0) for word, key in states.items()}))
+    numbers = whole.states | {"E": whole.states.get("E", 0) - whole.robots_refused}
+    yield _told("states", _counted({word: numbers.get(key, 0) for word, key in states.items()}))
     yield _told("status", _counted(whole.status))
     yield _told("types", _counted(whole.types))
     yield _told("depth", _counted(whole.depths))
