@@ -226,6 +226,24 @@ def test_a_crawl_without_broken_links_says_nothing_of_them(weft: Weft, site: Sit
     run = weft("crawl", site.at("/"), "-o", "out", "--delay", "0")
     assert run.code == 0 and "broken" not in run.stderr
     assert weft("links", "out", "--broken").stdout == "" and broken_counts(weft.folder / "out") == (0, 0)
+    status = json.loads(weft("status", "out", "--json").stdout)
+    assert (status["errors"], status["robots_refused"], status["completed"], status["known"]) == (0, 1, 2, 3)
+    assert "0 errors" in run.stderr and weft("check", "out").code == 0
+
+
+def test_robots_refusals_of_an_older_crawl_are_counted_when_it_goes_on(weft: Weft, site: Site) -> None:
+    """An older weft counted them as errors."""
+    site.page("/", ["/private", "/a"])
+    site.page("/a")
+    site.robots("User-agent: *\nDisallow: /private\n")
+    assert weft("crawl", site.at("/"), "-o", "out", "--delay", "0").code == 0
+    with sqlite3.connect(weft.folder / "out" / "crawl.db") as db:
+        db.execute("DELETE FROM counter WHERE name IN ('forbidden', 'broken', 'asked')")
+    assert weft("check", "out").code == 0
+    assert json.loads(weft("status", "out", "--json").stdout)["errors"] == 1
+    assert weft("resume", "out").code == 0
+    status = json.loads(weft("status", "out", "--json").stdout)
+    assert (status["errors"], status["robots_refused"]) == (0, 1)
 
 
 def test_counting_holders_is_left_to_the_command_where_it_takes_long(tmp_path: Path) -> None:

@@ -119,6 +119,8 @@ class StoredCrawl:
         if (asked := counters.get("asked")) is None:  # an earlier version did not count them
             asked = self._db.execute("SELECT count(*) FROM site WHERE first_access_ms IS NOT NULL").fetchone()[0]
         numbers["hosts"] = asked
+        numbers["robots_refused"] = counters.get("forbidden", 0)  # an earlier version counted them as errors
+        numbers["errors"] -= numbers["robots_refused"]
         if self.folder.is_running():
             state, reason = "running", None
         elif ended is None:  # or was never noted: killed before anything was asked

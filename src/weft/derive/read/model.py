@@ -112,7 +112,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     waiting: int
     running: int
     completed: int
-    errors: int
+    errors: int  # what robots.txt forbids is none
+    robots_refused: int
     pages: int
     links: int
     items: int
