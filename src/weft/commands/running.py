@@ -11,7 +11,7 @@ from weft import __version__, native
 from weft.cli import tell
 from weft.commands.progress import ShownProgress
 from weft.errors import WeftError
-from weft.human import command, counted
+from weft.human import counted
 from weft.loop import Crawl, Observer, StopReason
 from weft.observe import CsvLogs, LiveScreen, Notes, PlainLines, RunLog, closing_words, is_terminal
 from weft.ports import silent
