@@ -15,17 +15,21 @@ Only what ``__all__`` names is public; it is loaded when it is first used, so th
 from __future__ import annotations
 
 __version__ = "0.1.0"
-__all__ = ["Cause", "LinkRow", "Page", "Reason", "Status", "StoredCrawl", "WeftError", "__version__", "crawl", "open"]
+__all__ = [
+    "Cause", "LinkRow", "Page", "Reason", "Status", "StoredCrawl", "WeftError", "__version__", "crawl", "crawl_sync",
+    "open",
+]  # fmt: skip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from weft.api import crawl, open
+    from weft.api import crawl, crawl_sync, open
     from weft.derive.read import LinkRow, Page, Status, StoredCrawl
     from weft.errors import Cause, Reason, WeftError
 
 _HOMES = {
     "Cause": "errors", "LinkRow": "derive.read", "Page": "derive.read", "Reason": "errors", "Status": "derive.read",
-    "StoredCrawl": "derive.read", "WeftError": "errors", "crawl": "api", "open": "api",
+    "StoredCrawl": "derive.read", "WeftError": "errors", "crawl": "api",
+    "crawl_sync": "api", "open": "api",
 }  # fmt: skip
 
 
