@@ -27,6 +27,7 @@ COMMANDS = {
     "why": "why a URL was or was not fetched",
     "graph": "the web graph for Gephi, Pajek, networkx and others, or as a picture",
     "diff": "what changed from one crawl to another",
+    "export": "the crawl as WARC, WACZ, Parquet, sitemap, index file, mirror, SQLite",
     "robots": "what weft makes of a robots.txt, line by line",
     "check": "is everything in a crawl's folder consistent?",
     "demo": "crawl a small made-up web and show it",

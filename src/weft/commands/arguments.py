@@ -33,6 +33,10 @@ EXAMPLES = {
         "\n  weft graph example.org --to near.csv --where 'depth <= 3' --where \"kind = 'a'\""
     ),
     "diff": "weft diff example.org.old1 example.org --to changes.gexf",
+    "export": (
+        "weft export example.org --as wacz --to example.wacz\n"
+        "  weft export example.org --as mirror --to copy --rewrite-links"
+    ),
     "robots": "weft robots https://example.org/",
     "check": "weft check example.org",
     "demo": "weft demo",
@@ -224,6 +228,25 @@ def _diff(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="replace a graph that exists")
 
 
+def _export(parser: argparse.ArgumentParser) -> None:
+    _folder(parser)
+    add = parser.add_argument
+    forms = "warc, wacz, index, sqlite (a file); mirror, parquet, sitemap, jsonl (a folder)"
+    add("--as", dest="form", required=True, metavar="FORM", help=forms)
+    _file(parser, "write to PATH: a file, or a new folder")
+    where = "only pages for which it is true, in the words of SQL; may be given many times"
+    add("--where", action="append", default=[], metavar="EXPRESSION", help=where)
+    add("--force", action="store_true", help="replace an export that exists")
+    add("--warc-size", metavar="SIZE", help="warc: begin a new file past SIZE, NAME-00001.warc.gz and so on")
+    add("--operator", metavar="WHO", help="warc, wacz: who ran the crawl (default: its --contact)")
+    add("--description", metavar="TEXT", help="warc, wacz: what the crawl is about")
+    add("--indexable", action="store_true", help="sitemap: without noindex, duplicate and non-canonical pages")
+    add("--rewrite-links", action="store_true", help="mirror: links lead to the files, to be browsed from disk")
+    names = "mirror: host/path, or md5 for names of one length (default: path)"
+    add("--names", choices=("path", "md5"), help=names)
+    _json(parser)
+
+
 def _robots(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("url", metavar="URL")
     _json(parser)
@@ -257,6 +280,7 @@ _BUILDERS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "why": _why,
     "graph": _graph,
     "diff": _diff,
+    "export": _export,
     "robots": _robots,
     "check": _check,
     "demo": _demo,

@@ -130,6 +130,7 @@ class WarcWriter:
         new_id: Callable[[], str] | None = None,
         compress: bool = True,
         block_digests: bool = False,
+        name_of: Callable[[int], str] | None = None,
     ) -> None:
         if not _PREFIX.fullmatch(prefix):
             raise ValueError(f"a WARC prefix is made of letters, digits, - and _, not {prefix!r}")
@@ -141,6 +142,7 @@ class WarcWriter:
         # from the system: two writers never make the same, also after a fork
         self._new_id = new_id or record_ids(os.urandom(10))
         self._compress = compress
+        self._name_of = name_of
         self._block_digests = block_digests
         self._serial = 0
         self._name = ""  # of the file being written; empty: none
@@ -197,6 +199,17 @@ class WarcWriter:
         offset = self._disk_b + self._buffered_b
         length = self._append(self._record("metadata", self._new_id(), about, _FIELDS, _warc_fields(fields)))
         return Place(self._name, offset, length)
+
+    def copy(self, exchange: bytes, first_b: int) -> Place:
+        """The place of an exchange that is taken as it lies in another file of this codec.
+
+        ``first_b`` is the length of its first record, response or revisit.
+        """
+        self._make_room()
+        offset = self._disk_b + self._buffered_b
+        self._buffer.append(exchange)
+        self._buffered_b += len(exchange)
+        return Place(self._name, offset, first_b)
 
     def flush(self) -> None:
         """All that was written so far is the operating system's. Raises ``StoreError`` where it cannot be."""
@@ -268,6 +281,8 @@ class WarcWriter:
             self._serial += 1
             stamp = date.astimezone(UTC).strftime("%Y%m%d%H%M%S")
             name = f"weft-{self._prefix}-{stamp}-{self._serial:05d}{suffix}"
+            if self._name_of is not None:
+                name = self._name_of(self._serial)
             if self._serial > _MAX_SERIAL:
                 raise StoreError(f"{self._folder} holds too many WARC files: no name is left after {name}")
             try:
