@@ -11,8 +11,8 @@ from weft.derive.export import Choice, export_crawl
 from weft.derive.export.model import form_named
 from weft.derive.read import StoredCrawl
 from weft.errors import SpecError
-from weft.human import counted
 from weft.options.values import Context, size
+from weft.text.human import counted
 
 _ONLY = {
     "warc_size": ("warc",),

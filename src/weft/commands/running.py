@@ -11,13 +11,13 @@ from weft import __version__, native
 from weft.cli import tell
 from weft.commands.progress import ShownProgress
 from weft.errors import WeftError
-from weft.human import counted
 from weft.loop import Crawl, Observer, StopReason
 from weft.observe import CsvLogs, LiveScreen, Notes, PlainLines, RunLog, closing_words, is_terminal
 from weft.ports import silent
 from weft.results import result_folder, write_results
 from weft.session import Plan, run_plan
 from weft.spec import Politeness
+from weft.text.human import counted
 
 
 def run_shown(plan: Plan, *, quiet: bool, log: str) -> int:

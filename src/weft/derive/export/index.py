@@ -16,7 +16,7 @@ from pathlib import Path
 from weft.derive.export.model import Chosen
 from weft.derive.read import Page
 from weft.derive.read.links import LinkRows
-from weft.safe import shown
+from weft.text.safe import shown
 
 MISSING = "-"
 TYPES = {

@@ -14,7 +14,7 @@ from weft.derive.read import Page
 from weft.derive.rows import batches
 from weft.errors import SpecError
 from weft.parse.content import is_html
-from weft.safe import in_xml
+from weft.text.safe import in_xml
 from weft.url import origin_of
 
 MOST_URLS = 50_000

@@ -15,13 +15,13 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 import msgspec
 
 from weft import __version__
-from weft.dates import iso_of_ms
 from weft.derive.export.model import Chosen, first_seed
 from weft.derive.export.warc import write_warc
 from weft.derive.read import Page
 from weft.errors import WeftError
 from weft.parse.content import is_html
 from weft.store.cdxj import CdxRow, write_cdxj
+from weft.text.dates import iso_of_ms
 
 WACZ_VERSION = "1.1.1"
 _WARC = "data.warc.gz"

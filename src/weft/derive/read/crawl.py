@@ -13,7 +13,6 @@ from urllib.parse import urljoin
 
 import msgspec
 
-from weft.dates import iso_of_ms
 from weft.db import explain, open_reader
 from weft.derive.read.links import decoded, links_of, packs_of
 from weft.derive.read.model import LinkRow, PackedLink, Page, Place, Status
@@ -22,6 +21,7 @@ from weft.errors import HOW_TO_BEGIN, NO_URL, FolderError, SpecError
 from weft.folder import Folder, not_begun
 from weft.spec import CrawlSpec
 from weft.store.schema import VERSION
+from weft.text.dates import iso_of_ms
 from weft.url import DEFAULT_RULES, Normalizer, parse
 
 if TYPE_CHECKING:
