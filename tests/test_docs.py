@@ -17,6 +17,7 @@ from web import Response, Site
 from weft import __version__, native
 from weft.cli import COMMANDS, DONE, FAILED, INTERRUPTED, WRONG_USE
 from weft.commands.arguments import parse, parser_of
+from weft.db.schema import VERSION
 from weft.derive.read import LinkRow, Page, Status
 from weft.errors import (
     LINK_REASONS,
@@ -37,7 +38,6 @@ from weft.observe import COMMON_FIELDS, ERROR_FIELDS
 from weft.options import BY_NAME, OPTIONS, reference_markdown
 from weft.records import LinkKind, State
 from weft.spec import FOLLOWED_KINDS
-from weft.store.schema import VERSION
 
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
@@ -251,7 +251,7 @@ def tables_of(connection: sqlite3.Connection) -> dict[str, list[str]]:
 
 
 def test_every_table_and_column_is_documented() -> None:
-    from weft.store.schema import MIGRATIONS
+    from weft.db.schema import MIGRATIONS
 
     connection = sqlite3.connect(":memory:")
     for migrate in MIGRATIONS:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from memory_frontier import MemoryFrontier
 
-from weft.db import Database, open_writer
+from weft.db.connection import Database, open_writer
+from weft.db.schema import MIGRATIONS
 from weft.errors import Reason
 from weft.frontier.leases import AddressOf
 from weft.frontier.links import Home
@@ -21,7 +22,6 @@ from weft.frontier.sql import SqlFrontier
 from weft.ports import Clock, Gate, Parent, Pass
 from weft.records import ADMITTED, Lease, Link, LinkKind, Links, Purpose, State, Verdict, Visit
 from weft.spec import CrawlSpec, Limits, Paces, Politeness, Scope
-from weft.store.schema import MIGRATIONS
 from weft.store.sql import SqlStore
 from weft.url import DEFAULT_RULES, Normalizer, site_of
 
