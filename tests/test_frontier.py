@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from memory_frontier import MemoryFrontier
 
+from weft.clock import Clock
 from weft.db.connection import Database, open_writer
 from weft.db.schema import MIGRATIONS
 from weft.errors import Reason
@@ -19,7 +20,7 @@ from weft.frontier.links import Home
 from weft.frontier.polite import AGAIN, END, Schedule, Site, Waiting
 from weft.frontier.settling import Settled
 from weft.frontier.sql import SqlFrontier
-from weft.ports import Clock, Gate, Parent, Pass
+from weft.ports import Gate, Parent, Pass
 from weft.records import ADMITTED, Lease, Link, LinkKind, Links, Purpose, State, Verdict, Visit
 from weft.spec import CrawlSpec, Limits, Paces, Politeness, Scope
 from weft.store.sql import SqlStore

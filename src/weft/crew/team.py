@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
+from weft.clock import Clock
 from weft.conclude import Concluded
 from weft.crew.births import Births
 from weft.crew.cores import share_of_memory
@@ -28,7 +29,6 @@ from weft.errors import BugError, StoreError, WeftError
 from weft.fetch.cookies import CookieJar
 from weft.fetch.http import descriptor_budget
 from weft.folder import Folder
-from weft.ports import Clock
 from weft.records import Failure, Fetched, Lease
 from weft.spec import CrawlSpec
 from weft.store.bodies import share_bodies

@@ -13,6 +13,7 @@ from itertools import chain
 
 import msgspec
 
+from weft.clock import Clock
 from weft.db.connection import insert
 from weft.errors import Reason
 from weft.frontier.links import (
@@ -40,7 +41,7 @@ from weft.frontier.seen import (
     url_id_of,
 )
 from weft.frontier.site_names import SiteNames
-from weft.ports import Clock, Judge, Parent
+from weft.ports import Judge, Parent
 from weft.records import Link, LinkKind, Links
 from weft.spec import CrawlSpec
 from weft.url import Normalizer, site_of

@@ -9,13 +9,14 @@ import heapq
 from collections import deque
 from collections.abc import Callable
 
+from weft.clock import Clock
 from weft.frontier.budgets import Budgets
 from weft.frontier.heads import Heads
 from weft.frontier.pace import next_pace_s
 from weft.frontier.polite import Schedule, Site, Waiting
 from weft.frontier.settling import Settling
 from weft.frontier.sites import Sites
-from weft.ports import Ask, Clock, Gate, Hold, Judge, Pass, Refuse
+from weft.ports import Ask, Gate, Hold, Judge, Pass, Refuse
 from weft.records import PAGE, Failure, Lease, Purpose, Verdict
 from weft.spec import Politeness
 

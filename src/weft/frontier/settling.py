@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from weft.clock import Clock
 from weft.errors import POLICIES, Cause
 from weft.frontier.budgets import Budgets
 from weft.frontier.discovery import Discovery
@@ -19,7 +20,7 @@ from weft.frontier.pages import Hand
 from weft.frontier.polite import Schedule, Site, Waiting
 from weft.frontier.seen import url_id_of
 from weft.frontier.sites import Sites
-from weft.ports import Clock, Refuse
+from weft.ports import Refuse
 from weft.records import Lease, Verdict
 
 

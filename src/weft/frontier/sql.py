@@ -10,6 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 
+from weft.clock import Clock
 from weft.frontier import recovery
 from weft.frontier.budgets import Budgets
 from weft.frontier.discovery import Discovery
@@ -19,7 +20,7 @@ from weft.frontier.polite import Schedule, Site
 from weft.frontier.runs import RUN_ENTRIES
 from weft.frontier.settling import Settling
 from weft.frontier.sites import IN_RAM, Sites
-from weft.ports import Clock, Gate, Judge
+from weft.ports import Gate, Judge
 from weft.records import PAGE, Lease
 from weft.spec import CrawlSpec, Paces
 from weft.url import Normalizer, site_of
