@@ -39,7 +39,7 @@ from weft.loop import DISK_FULL, DONE, FAILED, STOPPED, Crawl, Observer, StopRea
 from weft.plugins import OwnParts
 from weft.ports import Crew
 from weft.records import Ending, Progress
-from weft.seeds import Seed
+from weft.seeds.lists import Seed
 from weft.spec import CrawlSpec
 from weft.store.cdxj import stored_rows, write_cdxj
 from weft.store.copies import StoredCopies
