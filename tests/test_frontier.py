@@ -23,7 +23,7 @@ from weft.frontier.sql import SqlFrontier
 from weft.ports import Gate, Parent, Pass
 from weft.records import ADMITTED, Lease, Link, LinkKind, Links, Purpose, State, Verdict, Visit
 from weft.spec import CrawlSpec, Limits, Paces, Politeness, Scope
-from weft.store.sql import SqlStore
+from weft.store.visits import SqlStore
 from weft.url import DEFAULT_RULES, Normalizer, site_of
 
 HOSTS = ("a.test", "b.test", "out.test")

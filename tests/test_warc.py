@@ -34,11 +34,11 @@ from warcio.archiveiterator import ArchiveIterator
 from web import free_port
 
 from weft.errors import FolderError, StoreError
-from weft.store import warc
-from weft.store.cdxj import REVISIT_MIME, CdxRow, write_cdxj
-from weft.store.warc import Place, RevisitOf, WarcWriter, payload_digest, record_ids
-from weft.store.warc_reader import Record, read_record
-from weft.store.warc_recovery import recover
+from weft.store.warc import writer as warc
+from weft.store.warc.cdxj import REVISIT_MIME, CdxRow, write_cdxj
+from weft.store.warc.reader import Record, read_record
+from weft.store.warc.recovery import recover
+from weft.store.warc.writer import Place, RevisitOf, WarcWriter, payload_digest, record_ids
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # fastwarc warns of its own old names while it loads

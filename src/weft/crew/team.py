@@ -32,7 +32,7 @@ from weft.folder import Folder
 from weft.records import Failure, Fetched, Lease
 from weft.spec import CrawlSpec
 from weft.store.bodies import share_bodies
-from weft.store.warc_recovery import cut_files
+from weft.store.warc.recovery import cut_files
 
 FRUITLESS_DEATHS = 5
 CANCEL_S = 3.0

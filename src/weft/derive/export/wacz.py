@@ -20,7 +20,7 @@ from weft.derive.export.warc import write_warc
 from weft.derive.read import Page
 from weft.errors import WeftError
 from weft.parse.content import is_html
-from weft.store.cdxj import CdxRow, write_cdxj
+from weft.store.warc.cdxj import CdxRow, write_cdxj
 from weft.text.dates import iso_of_ms
 
 WACZ_VERSION = "1.1.1"

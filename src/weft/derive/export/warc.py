@@ -20,9 +20,9 @@ from weft.derive.export.model import Chosen, first_seed
 from weft.derive.read import StoredCrawl
 from weft.errors import FolderError, SpecError
 from weft.fetch.http.headers import user_agent_of
-from weft.store.cdxj import REVISIT_MIME, CdxRow
-from weft.store.warc import WarcWriter
-from weft.store.warc_reader import IsalError
+from weft.store.warc.cdxj import REVISIT_MIME, CdxRow
+from weft.store.warc.reader import IsalError
+from weft.store.warc.writer import WarcWriter
 from weft.text.human import command
 
 _AT_ONCE = 500
