@@ -17,6 +17,9 @@ from web import Response, Site
 from weft import __version__, native
 from weft.cli import COMMANDS, DONE, FAILED, INTERRUPTED, WRONG_USE
 from weft.commands.arguments import parse, parser_of
+from weft.crawl.loop import DISK_FULL, FINISHER, MAX_PAGES, MAX_TIME, MIN_DEPTH, STOPPED, WAITING
+from weft.crawl.loop import DONE as CRAWL_DONE
+from weft.crawl.loop import FAILED as CRAWL_FAILED
 from weft.db.schema import VERSION
 from weft.derive.read import LinkRow, Page, Status
 from weft.errors import (
@@ -31,9 +34,6 @@ from weft.errors import (
     SpecError,
     StoreError,
 )
-from weft.loop import DISK_FULL, FINISHER, MAX_PAGES, MAX_TIME, MIN_DEPTH, STOPPED, WAITING
-from weft.loop import DONE as CRAWL_DONE
-from weft.loop import FAILED as CRAWL_FAILED
 from weft.observe import COMMON_FIELDS, ERROR_FIELDS
 from weft.options import BY_NAME, OPTIONS, reference_markdown
 from weft.records import LinkKind, State

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from conftest import Site
 
-from weft.crew.cores import memory_b
+from weft.crawl.machine import memory_b
 from weft.derive.read import StoredCrawl
 
 LIMIT_B = 110_000_000

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.table import Table
 
-    from weft.conclude import Concluded
-    from weft.loop import StopReason
+    from weft.crawl.conclude import Concluded
+    from weft.crawl.loop import StopReason
 
 
 class CommonRow(NamedTuple):

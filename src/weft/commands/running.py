@@ -10,8 +10,8 @@ from pathlib import Path
 from weft import __version__, native
 from weft.cli import tell
 from weft.commands.progress import ShownProgress
+from weft.crawl.loop import Crawl, Observer, StopReason
 from weft.errors import WeftError
-from weft.loop import Crawl, Observer, StopReason
 from weft.observe import CsvLogs, LiveScreen, Notes, PlainLines, RunLog, closing_words, is_terminal
 from weft.ports import silent
 from weft.results import result_folder, write_results
