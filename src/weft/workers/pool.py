@@ -18,13 +18,6 @@ from weft.clock import Clock
 from weft.crawl.conclude import Concluded
 from weft.crawl.machine import share_of_memory
 from weft.crawl.marks import WORKER_SLOTS, add_slots, clear_mark, marked_page
-from weft.crew.births import Births
-from weft.crew.lease_book import LeaseBook
-from weft.crew.member import Member
-from weft.crew.messages import Hello, Line, Orders, Report
-from weft.crew.nursery import Nursery
-from weft.crew.rate import SharedRate
-from weft.crew.suspects import Suspects
 from weft.errors import BugError, StoreError, WeftError
 from weft.fetch.cookies import CookieJar
 from weft.fetch.http import descriptor_budget
@@ -33,6 +26,13 @@ from weft.records import Failure, Fetched, Lease
 from weft.spec import CrawlSpec
 from weft.store.bodies import share_bodies
 from weft.store.warc.recovery import cut_files
+from weft.workers.fork_server import Nursery
+from weft.workers.launcher import Births
+from weft.workers.lease_book import LeaseBook
+from weft.workers.member import Member
+from weft.workers.messages import Hello, Line, Orders, Report
+from weft.workers.rate import SharedRate
+from weft.workers.suspects import Suspects
 
 FRUITLESS_DEATHS = 5
 CANCEL_S = 3.0
