@@ -15,8 +15,9 @@ from conftest import ROOT, Weft
 from web import Response, Site
 
 from weft import __version__, native
-from weft.cli import COMMANDS, DONE, FAILED, INTERRUPTED, WRONG_USE
-from weft.commands.arguments import parse, parser_of
+from weft.cli.arguments import parse, parser_of
+from weft.cli.main import COMMANDS, DONE, FAILED, INTERRUPTED, WRONG_USE
+from weft.cli.screen import COMMON_FIELDS, ERROR_FIELDS
 from weft.crawl.loop import DISK_FULL, FINISHER, MAX_PAGES, MAX_TIME, MIN_DEPTH, STOPPED, WAITING
 from weft.crawl.loop import DONE as CRAWL_DONE
 from weft.crawl.loop import FAILED as CRAWL_FAILED
@@ -34,7 +35,6 @@ from weft.errors import (
     SpecError,
     StoreError,
 )
-from weft.observe import COMMON_FIELDS, ERROR_FIELDS
 from weft.options import BY_NAME, OPTIONS, reference_markdown
 from weft.records import LinkKind, State
 from weft.spec import FOLLOWED_KINDS

@@ -25,7 +25,7 @@ from stored import EVIL_TITLE, ODD_TITLE, Stored, call, make
 from warcio.archiveiterator import ArchiveIterator
 from web import HTML, Site, html_page
 
-from weft.cli import FAILED, WRONG_USE
+from weft.cli.main import FAILED, WRONG_USE
 from weft.derive.export import sitemap
 from weft.derive.export.names import Names, md5_path, path_for
 from weft.derive.export.rewrite import css_with

@@ -283,7 +283,7 @@ def test_the_wheel_brings_the_command(tmp_path: Path) -> None:
         (licence,) = (archive.read(name) for name in names if name.endswith("/LICENSE"))
     assert {"Name: weft-crawler", "License-Expression: Apache-2.0"} <= set(metadata.splitlines())
     assert licence == (ROOT / "LICENSE").read_bytes() and b"Apache License" in licence
-    assert "weft = weft.cli:main" in entry_points and "weft/py.typed" in names
+    assert "weft = weft.cli.main:main" in entry_points and "weft/py.typed" in names
     if shutil.which("cc") and Path(sysconfig.get_path("include"), "Python.h").exists():
         assert [name for name in names if name.startswith("weft_native.")]
     modules = {str(path.relative_to(ROOT / "src")) for path in (ROOT / "src" / "weft").rglob("*.py")}

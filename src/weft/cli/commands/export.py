@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from weft.cli import tell
-from weft.commands.machine import print_json
-from weft.commands.progress import ShownProgress
+from weft.cli.machine import print_json
+from weft.cli.main import tell
+from weft.cli.progress import ShownProgress
 from weft.derive.export import Choice, export_crawl
 from weft.derive.export.model import form_named
 from weft.derive.read import StoredCrawl

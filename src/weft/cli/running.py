@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 
 from weft import __version__, native
-from weft.cli import tell
-from weft.commands.progress import ShownProgress
+from weft.cli.main import tell
+from weft.cli.progress import ShownProgress
+from weft.cli.screen import CsvLogs, LiveScreen, Notes, PlainLines, RunLog, closing_words, is_terminal
 from weft.crawl.loop import Crawl, Observer, StopReason
 from weft.errors import WeftError
-from weft.observe import CsvLogs, LiveScreen, Notes, PlainLines, RunLog, closing_words, is_terminal
 from weft.ports import silent
 from weft.run.results import result_folder, write_results
 from weft.run.session import Plan, run_plan
