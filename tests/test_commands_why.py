@@ -14,7 +14,7 @@ from conftest import Weft
 from stored import Stored, call
 from web import Site
 
-from weft.derive.meanings import CAUSES, OPTIONS, REASONS
+from weft.derive.explanations import CAUSES, OPTIONS, REASONS
 from weft.derive.read import StoredCrawl
 from weft.errors import Cause, Reason
 from weft.options import BY_NAME
