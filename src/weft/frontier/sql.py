@@ -52,7 +52,7 @@ class SqlFrontier:
             connection, spec, judge, normalizer, clock, schedule, self.counts,
             hash_seed=hash_seed, cache_entries=cache_entries, run_entries=run_entries,
         )  # fmt: skip
-        self.hands = discovery.hands
+        self.in_flight = discovery.in_flight
         self._sites = sites = Sites(
             connection, schedule, clock, spec, paces, discovery.site_names.of_new, in_ram=sites_in_ram
         )
@@ -165,7 +165,7 @@ class SqlFrontier:
     # ---- the tick --------------------------------------------------------------------------------------------
 
     def flush(self) -> None:
-        """Writes all that is new, marks what is under way as R, lets the settled hands go. Ends the tick."""
+        """Writes all that is new, marks what is under way as R, lets the settled pages go. Ends the tick."""
         self._settling.mark_running()
         self.discovery.flush()
         self._budgets.set_aside()
