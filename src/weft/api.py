@@ -63,7 +63,7 @@ async def crawl(*seeds: str, folder: str | Path | None = None, **options: object
     from weft.ports import silent
     from weft.run.results import write_results
     from weft.run.session import plan_crawl
-    from weft.spec import OWN_RESULT
+    from weft.spec import RESULT_IN_FOLDER
 
     async with AsyncExitStack() as stack:
         path = Path(folder) if folder is not None else _temporary(stack)
@@ -98,7 +98,7 @@ async def crawl(*seeds: str, folder: str | Path | None = None, **options: object
                     yield page
         finally:
             await _end(running, task)
-            if folder is not None or plan.spec.keep.graphs != OWN_RESULT:
+            if folder is not None or plan.spec.keep.graphs != RESULT_IN_FOLDER:
                 write_results(plan.spec, plan.folder, silent)
 
 

@@ -18,7 +18,7 @@ from weft.options.values import (
     text,
     word,
 )
-from weft.spec import OWN_RESULT
+from weft.spec import RESULT_IN_FOLDER
 
 
 def store_options() -> list[Option]:
@@ -32,7 +32,7 @@ def store_options() -> list[Option]:
         store(
             "graphs",
             "graphs",
-            optional(place(OWN_RESULT)),
+            optional(place(RESULT_IN_FOLDER)),
             "whenever a run ends, write the graph of each site into FOLDER, HOST.gexf; auto: into `result` in the "
             "crawl's folder",
             "graphs",
@@ -65,7 +65,7 @@ def parts_options() -> list[Option]:
     return [
         Option(
             "part",
-            "own.parts",
+            "plugins.parts",
             own_parts(),
             PARTS,
             "call a function of your own: as manager, analyser, downloader, parser, robots, store, routine, finisher "
