@@ -39,6 +39,7 @@ EXAMPLES = {
     ),
     "robots": "weft robots https://example.org/",
     "check": "weft check example.org",
+    "warc": "weft warc check example.warc.gz",
     "demo": "weft demo",
 }
 
@@ -258,6 +259,12 @@ def _check(parser: argparse.ArgumentParser) -> None:
     _json(parser)
 
 
+def _warc(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", metavar="check", help="check: is every record whole, and what its digests say?")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a WARC file, packed or not, or a WACZ file")
+    _json(parser)
+
+
 def _demo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", "--to", metavar="DIR", help="keep the crawl in DIR (default: a temporary folder)"
@@ -283,6 +290,7 @@ _BUILDERS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "export": _export,
     "robots": _robots,
     "check": _check,
+    "warc": _warc,
     "demo": _demo,
 }
 
