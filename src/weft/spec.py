@@ -10,6 +10,9 @@ from msgspec import Meta
 RESULT_IN_FOLDER = "auto"
 """Stands for the folder ``result`` in the crawl's own folder."""
 
+ON_SCREEN = "screen"
+"""Stands for the screen in the place of a log's file."""
+
 NO_BOUND = -1
 """Stands in a site's own settings for: no bound, whatever holds for the others."""
 
@@ -25,6 +28,8 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     scope: str = "host"  # host, domain, seed-domain, path, free, suffix:NAME
     accept: tuple[str, ...] = ()
     reject: tuple[str, ...] = ()
+    match: str = "url"  # where accept and reject look: url, or name: the file's name in it (T1)
+    exact: bool = False  # T2: the seeds' hosts and no others, not even those that seeds redirect to
     max_depth: int | None = None
     min_depth: int = 0
     follow: tuple[str, ...] = FOLLOWED_KINDS
@@ -186,6 +191,15 @@ class Keep(msgspec.Struct, frozen=True, kw_only=True):
     graph_summary: bool = False
     common_log: str | None = None  # None: logs/ of the crawl's folder (R16)
     error_log: str | None = None
+    repository: str | None = None  # a folder: a copy of each page, and their index, at the end of every run (T6, T7)
+    log_file: str | None = None  # T1: what the crawl does, in words; ON_SCREEN: on the screen
+    log_level: int = 1  # 0 quiet, 1 verbose, 2 debug
+
+
+class Recrawl(msgspec.Struct, frozen=True, kw_only=True):
+    """When the pages are asked again."""
+
+    period_s: float | None = None  # T9: from the start of a pass to the start of the next one; None: there is one pass
 
 
 class Plugins(msgspec.Struct, frozen=True, kw_only=True):
@@ -209,6 +223,7 @@ class CrawlSpec(msgspec.Struct, frozen=True, kw_only=True):
     urls: Urls = Urls()
     duplicates: Duplicates = Duplicates()
     keep: Keep = Keep()
+    recrawl: Recrawl = Recrawl()
     plugins: Plugins = Plugins()
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+import time
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 
 from weft import __version__, native
+from weft.cli.action_log import ActionLog
 from weft.cli.main import tell
 from weft.cli.progress import ShownProgress
 from weft.cli.screen import CsvLogs, LiveScreen, Notes, PlainLines, RunLog, closing_words, is_terminal
@@ -41,6 +43,8 @@ def run_shown(plan: Plan, *, quiet: bool, log: str) -> int:
     assert ending is not None  # the run is over
     words = closing_words(plan.folder.path, running[0].progress, reason, ending)
     log_of_runs.note(words)
+    if plan.spec.keep.log_file is not None:
+        ActionLog(plan.spec.keep, sys.stderr).note(time.time_ns() // 1_000_000, words)
     if not quiet or reason.exit_code == 1:
         tell(words)
     _leave_results(plan, quiet=quiet)
@@ -55,6 +59,8 @@ def _displayed(plan: Plan, running: list[Crawl], *, quiet: bool, log: str) -> St
     common, errors = Path(keep.common_log or logs / "common.csv"), Path(keep.error_log or logs / "error.csv")
     notes = Notes(RunLog(logs / "weft.log"), None if quiet else tell)
     observers: list[Observer] = [CsvLogs(common, errors, sys.stderr, log), notes]
+    if keep.log_file is not None:
+        observers.append(ActionLog(keep, sys.stderr))
     with ExitStack() as stack:
         if not quiet:
             for words in _unusual(plan):
@@ -83,6 +89,8 @@ def _leave_results(plan: Plan, *, quiet: bool) -> None:
     for one in results if plan.spec.keep.graph_summary else ():
         numbers = (counted(one.pages, "page"), counted(one.links, "link"), f"{one.external:,} to other sites")
         tell(f"{one.site}: {', '.join(numbers)}")
+    if plan.spec.keep.repository is not None:
+        tell(f"the copies of pages are in {plan.spec.keep.repository}, their index is index.txt in it")
     target = result_folder(plan.spec, plan.folder)
     if target is not None:
         tell(f"the graph of {counted(len(results), 'site')} is in {target}")

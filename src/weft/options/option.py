@@ -16,6 +16,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     output: str | None = None
     fresh: bool = False
     quiet: bool = False
+    watch: bool = False
     log: str = "files"
 
 

@@ -23,6 +23,7 @@ from weft.fetch.http.bounds import make_room_for_files
 from weft.folder import Folder, in_use, not_begun
 from weft.options import differences, read_spec, seeds_differ, write_spec
 from weft.plugins import check_parts
+from weft.run.results import check_repository
 from weft.run.signals import ending_signals
 from weft.seeds.lists import Seed, default_folder, read_seeds
 from weft.spec import CrawlSpec, SitePace
@@ -50,6 +51,7 @@ def plan_crawl(spec: CrawlSpec, output: str | None, *, fresh: bool, warn: Warn) 
     seeds = read_seeds(spec.seeds, warn) if spec.seeds else []
     folder = Folder(Path(output or default_folder(seeds[0])))
     check_parts(spec.plugins.parts, folder.path)
+    check_repository(spec, folder)
     if folder.exists and fresh:
         with folder.lock():
             aside = folder.set_aside()
@@ -75,6 +77,7 @@ def plan_crawl(spec: CrawlSpec, output: str | None, *, fresh: bool, warn: Warn) 
 def plan_resume(spec: CrawlSpec, folder: Folder, warn: Warn) -> Plan:
     """The crawl of a folder with the limits given now."""
     check_parts(spec.plugins.parts, folder.path)
+    check_repository(spec, folder)
     _make_ready(folder)
     old = read_spec(folder.spec)
     seeds = [] if _has_begun(folder, warn) else read_seeds(spec.seeds, warn)

@@ -16,6 +16,7 @@ from weft.errors import SpecError
 from weft.options.checks import regular_expression, shown
 from weft.options.suggest import hint
 from weft.options.toml import Given, SpecFile, text_of
+from weft.spec import ON_SCREEN
 
 SECTIONS = (
     "crawler-options",
@@ -42,7 +43,6 @@ NUMBERS = {
 """Whole numbers, with the least and the largest that make sense."""
 
 KEYS = (*LISTS, *TEXTS, *NUMBERS)
-SCREEN = "screen"
 
 _LARGEST = 10**12
 _HOUR_S = 3_600
@@ -244,10 +244,10 @@ def read_conf(path: Path) -> SpecFile:
     if pages is not None and pages > 0:
         raw["max-pages"] = ("max-page-number", pages)
     raw["repository"] = ("repository", conf.text("repository") or "./repository")
-    log_file = conf.text("log-file")
-    if log_file is not None:
-        raw["log-file"] = ("log-file", SCREEN if log_file.lower() == SCREEN else log_file)
-        raw["log-level"] = ("log-level", conf.number("log-level") or 0)
+    log_file, level = conf.text("log-file"), conf.number("log-level")
+    if log_file is not None or level is not None:
+        raw["log-file"] = ("log-file", ON_SCREEN if (log_file or "").lower() == ON_SCREEN else log_file or "log")
+        raw["log-level"] = ("log-level", 1 if level is None else level)
     period = conf.number("period")
     if period:
         raw["period"] = ("period", period * _HOUR_S)

@@ -16,9 +16,11 @@ from weft.options.values import (
     size,
     switch,
     text,
+    time,
+    whole,
     word,
 )
-from weft.spec import RESULT_IN_FOLDER
+from weft.spec import ON_SCREEN, RESULT_IN_FOLDER
 
 
 def store_options() -> list[Option]:
@@ -57,6 +59,28 @@ def store_options() -> list[Option]:
             place(check=log_to_go_on_with),
             "the CSV file with a line for every failure; empty: logs/error.csv in the crawl's folder",
             "failures.csv",
+        ),
+        store(
+            "repository",
+            "repository",
+            place(),
+            "whenever a run ends, write a copy of each page into FOLDER/HOST/PATH, and index.txt",
+            "copies",
+        ),
+        store(
+            "log-file",
+            "log_file",
+            place(ON_SCREEN, check=log_to_go_on_with),
+            "tell in this file what the crawl does, in words; screen: on the screen",
+            "crawl.log",
+        ),
+        store("log-level", "log_level", whole(0, 2), "how much --log-file tells: 0 quiet, 1 verbose, 2 debug", "2"),
+        Section(STORE, "recrawl").changeable(
+            "period",
+            "period_s",
+            optional(time(1)),
+            "ask all pages again, each TIME after the last start; `weft crawl` with the same options does it when due",
+            "72h",
         ),
     ]
 
@@ -99,6 +123,9 @@ def run_options() -> list[Option]:
         ),
         Option("fresh", "run.fresh", switch(), RUN, "set an older crawl of that folder aside and start anew"),
         Option("quiet", "run.quiet", switch(), RUN, "show errors only", may_change=True),
+        Option(
+            "watch", "run.watch", switch(), RUN, "stay, and do every pass of --period when it is due", may_change=True
+        ),
         Option(
             "log",
             "run.log",

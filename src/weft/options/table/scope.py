@@ -54,6 +54,22 @@ def scope_options() -> list[Option]:
             "'[.]php$'",
         ),
         Option(
+            "match",
+            "scope.match",
+            word("url", "name"),
+            SCOPE,
+            "where --accept and --reject look; name: in the name of the file, the last part of the path. Folders pass "
+            "then, and what passes is asked whatever its ending",
+            "name",
+        ),
+        Option(
+            "exact-scope",
+            "scope.exact",
+            switch(),
+            SCOPE,
+            "the scope is what the seeds name: hosts that they redirect to do not belong to it",
+        ),
+        Option(
             "max-depth",
             "scope.max_depth",
             optional(whole(0)),
