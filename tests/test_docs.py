@@ -75,7 +75,7 @@ def documented(text: str) -> list[str]:
 
 
 def test_every_option_is_documented() -> None:
-    """docs/options.md is made from the table; `python -m weft.options.reference` is not needed to read it."""
+    """docs/options.md is made from the fields of weft.spec."""
     assert doc("options.md").strip() == reference_markdown().strip(), (
         "docs/options.md is not what reference_markdown() gives"
     )

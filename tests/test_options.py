@@ -1,4 +1,4 @@
-"""Options: the table, units, TOML, secrets, what may change on resume, and the command line's own words."""
+"""Options: the fields of the specification, units, TOML, secrets, changes on resume, the command line's own words."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ from weft.options import (
     write_spec,
     write_toml,
 )
+from weft.options.kinds import READERS
 from weft.options.values import read_size, read_time, write_size, write_time
 from weft.spec import CrawlSpec
 
@@ -68,17 +69,17 @@ def failure(*words: str) -> str:
     return str(raised.value)
 
 
-# ---- the table
+# ---- the options
 
 
 def test_every_field_of_the_specification_is_exactly_one_option() -> None:
     fields = {
-        f"{section.name}.{field.name}"
-        for section in msgspec.structs.fields(CrawlSpec)
-        if isinstance(section.type, type) and issubclass(section.type, msgspec.Struct)
-        for field in msgspec.structs.fields(section.type)
+        f"{section}.{field}"
+        for section, value in msgspec.structs.asdict(CrawlSpec()).items()
+        if isinstance(value, msgspec.Struct)
+        for field in value.__struct_fields__
     }
-    paths = [option.path for option in OPTIONS if option.in_spec]
+    paths = [f"{option.section}.{option.field}".removeprefix(".") for option in OPTIONS if option.in_spec]
     assert sorted(paths) == sorted(fields | {"mode"})
 
 
@@ -86,6 +87,11 @@ def test_every_option_says_what_it_is() -> None:
     for option in OPTIONS:
         assert option.group in GROUPS and len(option.help) > 10, option.name
         assert option.example or option.kind.is_switch, option.name
+
+
+def test_every_reader_is_the_reader_of_an_option() -> None:
+    used = {id(option.kind) for option in OPTIONS}
+    assert [name for name, kind in READERS.items() if id(kind) not in used] == []
 
 
 def test_every_default_reads_back_from_what_is_written() -> None:
@@ -114,9 +120,7 @@ def test_reference_page_names_every_option() -> None:
     assert all(f"`{option.flag}" in page or f", {option.flag}" in page for option in OPTIONS)
     assert "WEFT_AUTH" in page and "WEFT_PROXY" in page
     written = ROOT / "docs" / "options.md"
-    assert written.read_text(encoding="utf-8") == page, (
-        f"write it anew: python -c 'import weft.options as o; print(o.reference_markdown(), end=\"\")' > {written}"
-    )
+    assert written.read_text(encoding="utf-8") == page, "write it anew: python tools/write_options.py"
 
 
 # ---- units

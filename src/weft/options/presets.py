@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from weft.options.values import Value
-from weft.spec import OWN_RESULT
+from weft.spec import OWN_RESULT, Mode, Sitemaps
 
-PRESETS: dict[str, dict[str, Value]] = {
+PRESETS: dict[Mode, dict[str, Value]] = {
     # R8, R9, R11, R12: pages by <a> only; a redirect leads to the page that takes its place.
     # R3, R6: a graph of each site whenever a run ends. R14: every rule of the list.
-    "graph": {
+    Mode.GRAPH: {
         "html-only": True,
         "same-scheme": True,
         "follow": ("a", "redirect"),
-        "sitemaps": "no",
+        "sitemaps": Sitemaps.NO,
         "graphs": OWN_RESULT,
         "normalize": (
             "scheme-host-case",
@@ -29,6 +29,6 @@ PRESETS: dict[str, dict[str, Value]] = {
             "empty-query",
         ),
     },
-    "email": {"drop-query": True},  # E20
+    Mode.EMAIL: {"drop-query": True},  # E20
 }
 """What ``--mode`` sets. Options given beside it win."""
