@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import io
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -568,10 +569,26 @@ def test_every_command_has_help_with_an_example(command: str, capsys: pytest.Cap
     assert "?." not in shown
 
 
-def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["crawl", "--help"]) == 0
-    shown = capsys.readouterr().out
-    assert all(option.flag in shown for option in OPTIONS)
+@pytest.mark.parametrize("command", ["crawl", "resume"])
+def test_help_tells_the_usual_options_and_all_of_them_when_asked(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Issue 21, section 4."""
+
+    def told(*words: str) -> tuple[set[str], int]:
+        assert cli.main(list(words)) == 0
+        shown = capsys.readouterr().out
+        return {
+            option.name for option in OPTIONS if re.search(rf"^  .*{option.flag}\b(?!-)", shown, re.MULTILINE)
+        }, len(shown.splitlines())
+
+    possible = {option.name for option in OPTIONS if command == "crawl" or option.may_change}
+    usual = {option.name for option in OPTIONS if option.usual}
+    assert len(usual) == 12
+    names, lines = told(command, "--help")
+    assert names == usual & possible and lines < 60
+    for words in ([command, "--help", "all"], [command, "x", "-h", "all"], ["help", command, "all"]):
+        assert told(*words)[0] == possible
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,7 @@ def _dispatch(words: list[str], bundle: Bundle | None) -> int:
         print(overview(), file=sys.stdout if words else sys.stderr)
         return DONE if words else WRONG_USE
     if words[0] == "help":
-        words = [words[1], "--help"]
+        words = [words[1], "--help", *words[2:]]
     command, rest = words[0], words[1:]
     if command not in COMMANDS:
         raise _unknown_command(command)
