@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -12,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stored import ROOT
 from until import wait_until
 from web import Response, Site, html_page
 
@@ -19,6 +23,7 @@ import weft
 from weft.api import UNREAD_MAX
 from weft.demo.server import Served
 from weft.errors import FolderError
+from weft.options import keywords_module
 
 Invented = Callable[..., Served]
 
@@ -301,3 +306,39 @@ def test_names_are_typed() -> None:
     assert (Path(weft.__file__).parent / "py.typed").is_file()
     for name in ("crawl", "open"):
         assert "return" in getattr(weft, name).__annotations__
+
+
+CALLS = """
+from typing import Unpack
+
+import weft
+
+
+async def titles(*seeds: str, **options: Unpack[weft.CrawlOptions]) -> list[str | None]:
+    return [page.title async for page in weft.crawl(*seeds, folder="kept", **options)]
+
+
+async def main() -> None:
+    await titles("a", max_pages=3, delay="2s", order="dfs", max_depth=None, header=["A: b"], sitemaps=False, ca="x.pem")
+    weft.crawl("a", max_page=3)  # wrong
+    weft.crawl("a", order="sideways")  # wrong
+    weft.crawl("a", max_bugs=None)  # wrong
+    weft.crawl("a", output="x")  # wrong
+    await titles("a", no_archive="yes")  # wrong
+"""
+
+
+def test_type_checkers_find_what_is_wrong_in_a_call(tmp_path: Path) -> None:
+    """Issue 21, section 4: a typo is a mypy error."""
+    (tmp_path / "calls.py").write_text(CALLS)
+    words = [sys.executable, "-P", "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", tmp_path / "calls.py"]
+    checked = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    wrong = [number for number, line in enumerate(CALLS.splitlines(), start=1) if line.endswith("# wrong")]
+    found = re.findall(r"calls\.py:(\d+): error: (.*)", checked.stdout)
+    assert [int(line) for line, _ in found] == wrong, checked.stdout + checked.stderr
+    assert '"max_page"' in found[0][1]
+
+
+def test_types_of_the_options_are_those_of_the_specification() -> None:
+    written = ROOT / "src" / "weft" / "options" / "crawl_options.py"
+    assert written.read_text() == keywords_module(), "write it anew: python tools/write_options.py"

@@ -15,17 +15,22 @@ Only what ``__all__`` names is public; it is loaded when it is first used, so th
 from __future__ import annotations
 
 __version__ = "0.1.0"
-__all__ = ["Cause", "LinkRow", "Page", "Reason", "Status", "StoredCrawl", "WeftError", "__version__", "crawl", "open"]
+__all__ = [
+    "Cause", "CrawlOptions", "LinkRow", "Page", "Reason", "Status", "StoredCrawl", "WeftError", "__version__", "crawl",
+    "open",
+]  # fmt: skip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from weft.api import crawl, open
     from weft.derive.read import LinkRow, Page, Status, StoredCrawl
     from weft.errors import Cause, Reason, WeftError
+    from weft.options.crawl_options import CrawlOptions
 
 _HOMES = {
-    "Cause": "errors", "LinkRow": "derive.read", "Page": "derive.read", "Reason": "errors", "Status": "derive.read",
-    "StoredCrawl": "derive.read", "WeftError": "errors", "crawl": "api", "open": "api",
+    "Cause": "errors", "CrawlOptions": "options.crawl_options", "LinkRow": "derive.read", "Page": "derive.read",
+    "Reason": "errors", "Status": "derive.read", "StoredCrawl": "derive.read", "WeftError": "errors", "crawl": "api",
+    "open": "api",
 }  # fmt: skip
 
 

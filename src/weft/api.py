@@ -8,8 +8,9 @@ import tempfile
 from collections import deque
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import AsyncExitStack
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from weft.errors import Cause, SpecError
 from weft.records import Purpose
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from weft.conclude import Concluded
     from weft.derive.read import Page, StoredCrawl
     from weft.loop import Crawl, StopReason
+    from weft.options.crawl_options import CrawlOptions
 
 UNREAD_MAX = 256
 """Pages that wait for their reader before the crawl takes no more."""
@@ -42,7 +44,9 @@ class _Stream:
         return len(self.pages) >= UNREAD_MAX
 
 
-async def crawl(*seeds: str, folder: str | Path | None = None, **options: object) -> AsyncGenerator[Page, None]:
+async def crawl(
+    *seeds: str | PathLike[str], folder: str | Path | None = None, **options: Unpack[CrawlOptions]
+) -> AsyncGenerator[Page, None]:
     """The pages of a crawl, each once, when it is committed: ``async for page in weft.crawl("https://example.org")``.
 
     Options are those of `weft crawl` with underscores: ``max_pages=100, delay=1.0``. With ``folder`` the crawl stays on

@@ -16,6 +16,7 @@ from weft.options.build import (
     spec_of,
     write_spec,
 )
+from weft.options.keywords import keywords_module
 from weft.options.option import BY_NAME, GROUPS, OPTIONS, Option, opposite, value_in
 from weft.options.presets import PRESETS
 from weft.options.reference import reference_markdown
@@ -30,6 +31,7 @@ __all__ = [
     "Option",
     "crawl_order",
     "differences",
+    "keywords_module",
     "opposite",
     "read_spec",
     "read_toml",

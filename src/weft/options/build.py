@@ -128,7 +128,7 @@ def write_spec(path: Path, spec: CrawlSpec) -> None:
     beside.replace(path)
 
 
-def spec_of(seeds: Sequence[str], options: Mapping[str, object]) -> CrawlSpec:
+def spec_of(seeds: Sequence[str | os.PathLike[str]], options: Mapping[str, object]) -> CrawlSpec:
     """The specification that a Python caller asks for: ``spec_of(["https://example.org"], {"max_pages": 100})``.
 
     Names are those of the options with underscores; values are of Python's types or written as on the command line.

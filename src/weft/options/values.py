@@ -68,6 +68,11 @@ class Kind(msgspec.Struct, frozen=True):
     def is_switch(self) -> bool:
         return self.metavar is None
 
+    @property
+    def names_file(self) -> bool:
+        """Whether the value is the name of a file or folder."""
+        return self.metavar is not None and self.metavar.startswith(("FILE", "FOLDER"))
+
 
 # ---- numbers with units
 
