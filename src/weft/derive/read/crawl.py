@@ -18,7 +18,7 @@ from weft.derive.read.pages import page_of, pages_of, verdict_on
 from weft.errors import HOW_TO_BEGIN, FolderError, SpecError
 from weft.folder import Folder, not_begun
 from weft.spec import CrawlSpec
-from weft.store.schema import VERSION
+from weft.store.schema import VERSION, lend_views
 from weft.url import DEFAULT_RULES, Normalizer, parse
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class StoredCrawl:
         self.folder.require()
         if self.folder.db.stat().st_size == 0:
             raise self._not_begun()
-        self._db = open_reader(self.folder.db, VERSION)
+        self._db = open_reader(self.folder.db, VERSION, lend_views)
         try:
             begun = self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'page'").fetchone()
         except (sqlite3.Error, UnicodeDecodeError) as error:

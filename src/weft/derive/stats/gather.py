@@ -219,4 +219,4 @@ def gather(crawl: StoredCrawl, progress: Progress, against: Path | None = None) 
 
 
 _OUTCOME = """SELECT u.text, p.state, v.status, coalesce(p.cause, v.cause), v.title FROM page p
-JOIN url u ON u.id = coalesce(p.url, p.id) LEFT JOIN visit v ON v.id = p.visit WHERE p.id = ?"""
+JOIN page_url u ON u.page = p.id LEFT JOIN visit v ON v.id = p.visit WHERE p.id = ?"""
