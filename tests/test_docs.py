@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import logging
 import re
 import shlex
 import sqlite3
@@ -33,7 +34,7 @@ from weft.errors import (
 from weft.loop import DONE as CRAWL_DONE
 from weft.loop import FAILED as CRAWL_FAILED
 from weft.loop import FINISHER, MAX_PAGES, MAX_TIME, MIN_DEPTH, STOPPED, WAITING
-from weft.observe import COMMON_FIELDS, ERROR_FIELDS
+from weft.observe import COMMON_FIELDS, ERROR_FIELDS, RunLog
 from weft.options import BY_NAME, OPTIONS, reference_markdown
 from weft.records import LinkKind, State
 from weft.spec import FOLLOWED_KINDS
@@ -384,3 +385,25 @@ def test_each_run_leaves_its_words_in_the_log(weft: Weft, site: Site) -> None:
         *(begins, ignored, "nothing is left to fetch"),
     ]
     assert all(re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z ", line) for line in lines)
+
+
+def test_a_log_that_cannot_be_written_is_told_once(weft: Weft, site: Site) -> None:
+    site.page("/")
+    broken = weft.folder / "out" / "logs" / "weft.log"
+    broken.mkdir(parents=True)
+    run = weft("crawl", site.url, "-o", "out", "--delay", "0", "--quiet")
+    assert run.code == 0
+    assert run.stderr == f"weft: warning: {Path('out', 'logs', 'weft.log')} cannot be written: Is a directory\n"
+
+
+def test_the_log_of_a_run_has_the_lines_of_every_logger_while_it_lasts(tmp_path: Path) -> None:
+    log = logging.getLogger("weft.crew")
+    before = log.getEffectiveLevel()
+    with RunLog(tmp_path / "weft.log", pytest.fail):
+        log.info("a line\nand its end")
+        log.warning("%d workers", 3)
+        log.debug("not this one")
+    log.warning("nor this one")
+    assert log.getEffectiveLevel() == before
+    lines = [line.partition("Z ")[2] for line in (tmp_path / "weft.log").read_text().splitlines()]
+    assert lines == ["a line\\u000aand its end", "warning: 3 workers"]

@@ -99,6 +99,8 @@ def test_a_page_that_kills_its_readers(site: Site, weft: Weft) -> None:
     deadly = pages[site.at("/deadly")]
     assert (deadly.state, deadly.error) == ("E", "BUG")
     assert site.asked("/deadly") == 2
+    said = (weft.folder / "out" / "logs" / "weft.log").read_text(encoding="utf-8")
+    assert said.count("warning: a worker process died with ") == 2
     checked = weft("check", "out")
     assert checked.code == 0, checked.stdout
 

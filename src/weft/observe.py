@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
@@ -49,6 +49,7 @@ ERROR_FIELDS = ("time", "purpose", "url", "error", "detail", "attempt", "tried_a
 _PURPOSES = tuple(purpose.name.lower() for purpose in Purpose)  # they count from 0
 ROTATE_B = 50_000_000
 PLAIN_EVERY_S = 5.0
+_OURS = logging.getLogger("weft")
 
 
 class CsvLogs:
@@ -153,17 +154,39 @@ def csv_lines(rows: list[tuple[object, ...]]) -> str:
     return text.getvalue()
 
 
-class RunLog:
-    """What runs say of themselves, a line each: that they begin, what is unusual, how they ended."""
+class RunLog(logging.Handler):
+    """Writes into ``logs/weft.log`` whatever the packages of weft log while a run lasts. Use as a context manager.
 
-    def __init__(self, path: Path) -> None:
+    A file that cannot be written does not end the run, whose outcome is more important. It is told by ``warn``, once.
+    """
+
+    def __init__(self, path: Path, warn: Callable[[str], None]) -> None:
+        super().__init__(logging.INFO)
         self._path = path
+        self._warn = warn
+        self._is_broken = False
 
-    def note(self, *words: str) -> None:
-        """Appends a line for each, or nothing: what ends a run is told on the screen too, and must not be hidden."""
-        now = iso_of_ms(time.time_ns() // 1_000_000)
-        with suppress(OSError), self._path.open("a", encoding="utf-8") as file:
-            file.writelines(f"{now} {shown(line)}\n" for line in words)
+    def emit(self, record: logging.LogRecord) -> None:
+        words = record.getMessage()
+        if record.levelno >= logging.WARNING:
+            words = f"{record.levelname.lower()}: {words}"
+        try:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(f"{iso_of_ms(int(record.created * 1_000))} {shown(words)}\n")
+        except OSError as error:
+            if not self._is_broken:
+                self._warn(f"{self._path} cannot be written: {error.strerror}")
+            self._is_broken = True
+
+    def __enter__(self) -> None:
+        self._level_before = _OURS.level
+        _OURS.addHandler(self)
+        _OURS.setLevel(logging.INFO)
+
+    def __exit__(self, *_: object) -> None:
+        _OURS.setLevel(self._level_before)
+        _OURS.removeHandler(self)
+        self.close()
 
 
 class Progress:

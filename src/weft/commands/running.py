@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from weft import __version__, native
-from weft.cli import tell
+from weft.cli import tell, warn
 from weft.commands.progress import ShownProgress
 from weft.errors import WeftError
 from weft.human import counted
@@ -17,6 +18,8 @@ from weft.ports import silent
 from weft.results import result_folder, write_results
 from weft.session import Plan, run_plan
 
+_log = logging.getLogger("weft.commands")
+
 
 def run_shown(plan: Plan, *, quiet: bool, log: str) -> int:
     """The exit code of a run, with its display, its logs, its closing words and its results.
@@ -24,19 +27,20 @@ def run_shown(plan: Plan, *, quiet: bool, log: str) -> int:
     The results are written however the run ends (R6); a fault of the crawl's own is told after that.
     """
     running: list[Crawl] = []
-    log_of_runs = RunLog(plan.folder.logs / "weft.log")
-    without = "" if native.is_there else ", without its compiled parts"
-    log_of_runs.note(f"weft {__version__} begins{without}", *_unusual(plan))
-    try:
-        reason = _displayed(plan, running, quiet=quiet, log=log)
-    except WeftError as error:
-        log_of_runs.note(f"ended by a fault: {error}")
-        if running:
-            with suppress(WeftError):
-                _leave_results(plan, quiet=quiet)
-        raise
-    words = closing_words(running[0], reason, running[0].parts.frontier.wait_s())
-    log_of_runs.note(words)
+    with RunLog(plan.folder.logs / "weft.log", warn):
+        without = "" if native.is_there else ", without its compiled parts"
+        for line in (f"weft {__version__} begins{without}", *_unusual(plan)):
+            _log.info("%s", line)
+        try:
+            reason = _displayed(plan, running, quiet=quiet, log=log)
+        except WeftError as error:
+            _log.info("ended by a fault: %s", error)
+            if running:
+                with suppress(WeftError):
+                    _leave_results(plan, quiet=quiet)
+            raise
+        words = closing_words(running[0], reason, running[0].parts.frontier.wait_s())
+        _log.info("%s", words)
     if not quiet or reason.exit_code == 1:
         tell(words)
     _leave_results(plan, quiet=quiet)

@@ -12,6 +12,7 @@ that says nothing for too long: frozen from outside, or in a page that it never 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -48,6 +49,8 @@ CANCEL_S = 3.0
 END_S = 10.0
 LOOK_S = 5.0  # workers that have work are looked at so often,
 SILENCE_S = 60.0  # and ended when nothing was heard for so long, and the time a request may take
+
+_log = logging.getLogger("weft.crew")
 
 
 class Team:
@@ -469,6 +472,7 @@ class Team:
         if self._ending or self._trouble is not None or (self._recalled and not member.jobs):
             self._wake()
             return
+        _log.warning("a worker process died with %d pages under way; another one takes its place", len(member.jobs))
         for job, deed in self._suspects.blame(member, marked_page(self._marks, WORKER_SLOTS + member.slot)):
             self._give_up(member, job, deed)
         self._bring_back([(job.lease, not member.is_ahead(job)) for job in member.jobs.values()])
