@@ -11,6 +11,8 @@ import pytest
 from stored import call, run_weft
 from web import Site
 
+import weft
+
 VERSIONS = sorted(path.stem for path in old_folder.FOLDERS.glob("*.zip"))
 CHANGES = {"fetched_at", "response_ms", "server_date", "warc_file", "warc_offset", "attempts"}
 """Fields of a page that differ between two crawls of the same site."""
@@ -48,11 +50,25 @@ def test_a_killed_crawl_of_an_earlier_version_ends_as_one_of_this_version(folder
         proxy = old_folder.serve(site)
         ended = run_weft("resume", folder, "--proxy", proxy, "--delay", "0", "--quiet", cwd=tmp_path)
         assert ended.returncode == 0, ended.stderr.decode()
-        words = ("crawl", old_folder.SEED, "-o", "new", "--proxy", proxy, "--delay", "0", *old_folder.OPTIONS)
-        ended = run_weft(*words, cwd=tmp_path)
-        assert ended.returncode == 0, ended.stderr.decode()
+        site.clear_log()
+        for place in (folder, "new"):  # what the folder says of its crawl is still the same order
+            words = ("crawl", old_folder.SEED, "-o", place, "--proxy", proxy, "--delay", "0", *old_folder.OPTIONS)
+            ended = run_weft(*words, cwd=tmp_path)
+            assert ended.returncode == 0, ended.stderr.decode()
+            assert site.asked("/") == (place == "new")
     assert pages(folder) == pages(tmp_path / "new")
     assert links(folder) == links(tmp_path / "new")
     assert call("check", folder).code == 0
+    assert call("stats", folder).code == call("duplicates", folder).code == 0
+
+
+def test_a_killed_crawl_of_an_earlier_version_can_be_exported(folder: Path, tmp_path: Path) -> None:
+    for command, name in (("pages", "pages.csv"), ("pages", "pages.parquet"), ("links", "links.csv")):
+        assert call(command, folder, "-o", tmp_path / name).code == 0
+        assert (tmp_path / name).stat().st_size > 0
     for name in ("graph.gexf", "graph.csv"):
         assert call("graph", folder, "--to", tmp_path / name).code == 0
+    with weft.open(folder) as stored:
+        assert stored.spec.seeds == (old_folder.SEED,) and any(page.title for page in stored.pages())
+        query = "SELECT count(*) FROM page_url WHERE text = ?"
+        assert stored.connection.execute(query, (old_folder.SEED,)).fetchone() == (1,)
