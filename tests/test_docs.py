@@ -31,12 +31,9 @@ from weft.errors import (
     SpecError,
     StoreError,
 )
-from weft.loop import DONE as CRAWL_DONE
-from weft.loop import FAILED as CRAWL_FAILED
-from weft.loop import FINISHER, MAX_PAGES, MAX_TIME, MIN_DEPTH, STOPPED, WAITING
 from weft.observe import COMMON_FIELDS, ERROR_FIELDS, RunLog
 from weft.options import BY_NAME, OPTIONS, reference_markdown
-from weft.records import LinkKind, State
+from weft.records import LinkKind, State, StopReason
 from weft.spec import FOLLOWED_KINDS
 from weft.store.schema import VERSION
 
@@ -145,8 +142,7 @@ def test_states_stop_reasons_and_exit_codes_are_documented() -> None:
     text = doc("outcomes.md")
     assert documented(section(text, "States")) == [state.value for state in State]
     stops = {names(row[0])[0]: row[2] for row in rows(section(text, "Stop reasons"))}
-    reasons = (CRAWL_DONE, MAX_PAGES, MAX_TIME, MIN_DEPTH, FINISHER, WAITING, STOPPED, CRAWL_FAILED)
-    assert stops == {reason.name: str(reason.exit_code) for reason in reasons} | {"killed": ""}
+    assert stops == {reason: str(reason.exit_code) for reason in StopReason} | {StopReason.KILLED: ""}
     codes = {row[0] for row in rows(section(text, "Exit codes"))}
     errors = (SpecError, FolderError, StoreError, BugError, PartError)
     assert (

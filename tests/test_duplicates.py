@@ -34,6 +34,7 @@ from weft.judge.sketch import (
 )
 from weft.parse.bounds import tree_of
 from weft.parse.text import flat_text, plain_text, visible_text
+from weft.spec import MinHash, Similarity
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
 
@@ -100,7 +101,7 @@ def test_the_error_of_sketches_is_that_of_theory(words: int) -> None:
         one, other = text_of(seed, words), text_of(seed, words, changed=max(1, words * (seed % 8 + 1) // 40))
         truth = true_jaccard(one, other)
         bound.append(truth * (1 - truth) / 250)
-        for kind, dtype in (("fast", "<u2"), ("classic", "<u4")):
+        for kind, dtype in ((MinHash.FAST, "<u2"), (MinHash.CLASSIC, "<u4")):
             make = sketcher(kind)
             first = np.frombuffer(make(one), dtype).astype(dtype[1:])
             second = np.frombuffer(make(other), dtype).astype(dtype[1:])
@@ -130,7 +131,7 @@ def test_texts_without_a_shingle_have_no_sketch() -> None:
 
 def test_a_text_kept_beside_its_sketch() -> None:
     text = text_of(1, 200) + "\ud800"
-    for kind, plain in (("fast", fast_sketch), ("classic", classic_sketch)):
+    for kind, plain in ((MinHash.FAST, fast_sketch), (MinHash.CLASSIC, classic_sketch)):
         data = sketcher(kind, with_text=True)(text)
         assert data.startswith(plain(text)) and kept_text(data, kind) == text
         assert kept_text(plain(text), kind) is None and kept_text(plain(text) + b"damaged", kind) is None
@@ -142,15 +143,15 @@ def test_the_measure_of_the_seed() -> None:
     one = np.arange(250, dtype=np.uint32)
     other = np.concatenate((np.arange(246), np.arange(1_000, 1_004))).astype(np.uint32)
     assert signature_similarity(one, other) == pytest.approx(0.968503937007874, abs=1e-15)
-    bands = bands_of(Likeness(0.968503937007874, "classic", "signature"))
+    bands = bands_of(Likeness(0.968503937007874, MinHash.CLASSIC, Similarity.SIGNATURE))
     assert bands is not None
     first, second = band_hashes(np.stack([one, other]), bands).T
     assert (first == second).any(), "a pair at the threshold has a band in common, always"
 
 
-@pytest.mark.parametrize("minhash", ["fast", "classic"])
+@pytest.mark.parametrize("minhash", list(MinHash))
 @pytest.mark.parametrize("threshold", [0.05, 0.3, 0.5, 0.8, 0.9, 0.95, 0.99, 1.0])
-def test_bands_miss_hardly_anything(threshold: float, minhash: str) -> None:
+def test_bands_miss_hardly_anything(threshold: float, minhash: MinHash) -> None:
     """Issue 5: no pair above the threshold missed more often than 1 in 100."""
     bands = bands_of(Likeness(threshold, minhash))
     assert bands is not None

@@ -20,7 +20,7 @@ from weft.frontier.settling import Settled
 from weft.frontier.sql import SqlFrontier
 from weft.ports import Clock, Gate, Parent, Pass
 from weft.records import ADMITTED, Lease, Link, LinkKind, Links, Purpose, State, Verdict, Visit
-from weft.spec import CrawlSpec, Limits, Paces, Politeness, Scope
+from weft.spec import CrawlSpec, Limits, Paces, PageOrder, Politeness, Scope
 from weft.store.schema import MIGRATIONS
 from weft.store.sql import SqlStore
 from weft.url import DEFAULT_RULES, Normalizer, site_of
@@ -81,7 +81,7 @@ def make_sql(
 ) -> SqlFrontier:  # fmt: skip
     spec = CrawlSpec(
         scope=Scope(follow=("a", "redirect"), max_depth=MAX_DEPTH),
-        politeness=Politeness(delay_s=delay_s, per_host=per_host, order=order),
+        politeness=Politeness(delay_s=delay_s, per_host=per_host, order=PageOrder(order)),
         limits=limits or Limits(),
     )
     schedule = Schedule(lambda ip: (0, 0.0), by_turns=order == "dfs")

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from weft.errors import Cause, SpecError
-from weft.records import Purpose
+from weft.records import Purpose, StopReason
 
 if TYPE_CHECKING:
     from weft.conclude import Concluded
     from weft.derive.read import Page, StoredCrawl
-    from weft.loop import Crawl, StopReason
+    from weft.loop import Crawl
     from weft.options.crawl_options import CrawlOptions
 
 UNREAD_MAX = 256

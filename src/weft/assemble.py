@@ -31,11 +31,12 @@ from weft.frontier.polite import Schedule
 from weft.frontier.sql import SqlFrontier
 from weft.judge.admit import Admission
 from weft.judge.duplicates import Skips
-from weft.loop import DONE, FAILED, STOPPED, Crawl, Observer, StopReason
+from weft.loop import Crawl, Observer
 from weft.own import OwnParts, Progress
 from weft.ports import Clock, Crew
+from weft.records import StopReason
 from weft.seeds import Seed
-from weft.spec import CrawlSpec
+from weft.spec import CrawlSpec, PageOrder, Skip
 from weft.store.cdxj import stored_rows, write_cdxj
 from weft.store.copies import StoredCopies
 from weft.store.losses import note_losses
@@ -84,7 +85,7 @@ class Parts:
         self.home_origins = [origin_of(url) for url in seed_urls]
         # a site that may be asked more at once than addresses usually are is asked so
         self._public_parallel = max([_PUBLIC_IP_PARALLEL, *(one.per_host or 0 for one in spec.politeness.sites)])
-        schedule = Schedule(self._ip_bounds, by_turns=spec.politeness.order == "dfs")
+        schedule = Schedule(self._ip_bounds, by_turns=spec.politeness.order is PageOrder.DFS)
         hash_seed = _meta(database, "hash_seed")
         assert hash_seed is not None  # it is the first thing that a crawl writes
         self.frontier = SqlFrontier(
@@ -92,7 +93,7 @@ class Parts:
             paces=self.judge.paces, hash_seed=int(hash_seed), cache_entries=_cache_entries(spec),
         )  # fmt: skip
         self.store: SqlStore = self.own.made("store", SqlStore(connection))
-        self.skips = Skips(spec.duplicates, StoredCopies(connection)) if spec.duplicates.skip != "no" else None
+        self.skips = Skips(spec.duplicates, StoredCopies(connection)) if spec.duplicates.skip is not Skip.NO else None
         obeyed = _meta(database, "stop_file")
         self.stop_file = StopFile(spec.limits.stop_file, int(obeyed) if obeyed is not None else None)
         self.crew: Crew  # joins when the crawl is open
@@ -288,7 +289,7 @@ def _begin(parts: Parts, seeds: list[Seed], seeded: bool, fatal: str | None, lim
     with database.transaction() as connection:
         connection.execute("DELETE FROM origin WHERE robots_cause IS NOT NULL")  # asked again by each run
         _leave_fatal_page_alone(parts, fatal)
-        if last is not None and last[1] in (DONE.name, FAILED.name):
+        if last is not None and last[1] in (StopReason.DONE, StopReason.FAILED):
             frontier.retry_failed()
         if seeded:
             frontier.load(killed=killed, limits_changed=limits_changed)
@@ -425,10 +426,10 @@ async def run_crawl(crawl: Crawl) -> StopReason:
     """
     parts = crawl.parts
     reason = await crawl.run()
-    if reason == DONE and (failed := _failed_seed(parts.database)) is not None:
+    if reason is StopReason.DONE and (failed := _failed_seed(parts.database)) is not None:
         crawl.failed_seed = failed
         if failed[1] != Cause.ROBOTS_DISALLOWED.value:  # which is an answer, too
-            reason = FAILED
+            reason = StopReason.FAILED
     positions = await parts.crew.close()
     ended_ms = parts.clock.epoch_ms()
     with parts.database.transaction() as connection:
@@ -442,9 +443,9 @@ async def run_crawl(crawl: Crawl) -> StopReason:
     with parts.database.transaction() as connection:
         connection.execute(
             "UPDATE run SET ended_ms = ?, stop_reason = ? WHERE id = (SELECT max(id) FROM run)",
-            (ended_ms, reason.name),
+            (ended_ms, reason.value),
         )
-    if parts.spec.duplicates.near is not None and reason is not STOPPED:
+    if parts.spec.duplicates.near is not None and reason is not StopReason.STOPPED:
         await _keep_near_duplicates(crawl)
     return reason
 

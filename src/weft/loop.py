@@ -11,14 +11,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
-import msgspec
-
 from weft.conclude import PASSING_STATUSES, Concluded, back_off
 from weft.errands import Errands
 from weft.errors import POLICIES, STALLS_MAX, BugError, Cause
 from weft.frontier.settling import Settled
 from weft.human import command
-from weft.records import PAGE, Failure, Lease, Purpose
+from weft.records import PAGE, Failure, Lease, Purpose, StopReason
 from weft.url import host_of, origin_of
 
 if TYPE_CHECKING:
@@ -34,23 +32,6 @@ ANSWERS_A_TURN = 16
 TURN_S = 0.1  # heavy pages one after the other would make us miss what servers send meanwhile
 SLOW_ANSWERS_MAX = 16
 GOOD_ANSWERS = 2  # in a row, until a site that sent 429 or 503 is taken for well again: one may be a cached page
-
-
-class StopReason(msgspec.Struct, frozen=True):
-    """Why a run ended, in the word that ``weft status`` shows, and the exit code that goes with it."""
-
-    name: str
-    exit_code: int
-
-
-DONE = StopReason("done", 0)
-MAX_PAGES = StopReason("max-pages", 0)
-MAX_TIME = StopReason("max-time", 0)
-MIN_DEPTH = StopReason("min-depth", 0)
-WAITING = StopReason("waiting", 3)
-STOPPED = StopReason("stopped", 3)
-FINISHER = StopReason("finisher", 0)
-FAILED = StopReason("failed", 1)
 
 
 class Observer(Protocol):
@@ -85,7 +66,7 @@ class Crawl:
 
     # ---- from outside ----------------------------------------------------------------------------------------
 
-    def stop(self, reason: StopReason = STOPPED) -> None:
+    def stop(self, reason: StopReason = StopReason.STOPPED) -> None:
         """Takes no more; what is under way may finish within the grace time. A second call ends at once."""
         self._ending = self._stop is not None
         self._stop = self._stop or reason
@@ -233,23 +214,23 @@ class Crawl:
         """Why the crawl is over, or None."""
         frontier, crew = self.parts.frontier, self.parts.crew
         if self._limits.max_time_s is not None and self.elapsed_s >= self._limits.max_time_s:
-            return MAX_TIME
+            return StopReason.MAX_TIME
         busy = crew.running or crew.has_finished or self._batch or frontier.unsettled or frontier.resolving
         if busy:
             return None
         if self._limits.max_pages is not None and self.parts.store.totals["pages"] >= self._limits.max_pages:
-            return MAX_PAGES
+            return StopReason.MAX_PAGES
         if frontier.schedule.has_ready:  # what the last tick admitted is still to be taken
             return None
         if frontier.rests_long(self.parts.spec.politeness.max_wait_s) is not None:
-            return WAITING
+            return StopReason.WAITING
         if frontier.wait_s() is not None or frontier.has_work():
             return None
         if self._limits.wait:
             return None
         if not frontier.counts["waiting"]:
-            return DONE
-        return MIN_DEPTH if self.parts.spec.scope.min_depth else self._look_again()
+            return StopReason.DONE
+        return StopReason.MIN_DEPTH if self.parts.spec.scope.min_depth else self._look_again()
 
     def _look_again(self) -> StopReason | None:
         """The queue says empty and the table says not: the table is right, so it is read anew, once for each progress.
@@ -257,7 +238,7 @@ class Crawl:
         This should never happen; if it does, it must not lose pages.
         """
         if self._looked_again == self.visits:
-            return STOPPED
+            return StopReason.STOPPED
         self._looked_again = self.visits
         with self.parts.database.transaction():
             self.parts.frontier.load(killed=False, limits_changed=False)
@@ -476,7 +457,7 @@ class Crawl:
             self.stopped_by = str(self.parts.stop_file.path)
             self.stop()
         elif self._stop is None and self.parts.wants_to_finish(self.elapsed_s):
-            self.stop(FINISHER)
+            self.stop(StopReason.FINISHER)
         self.parts.add_seeds()
         self.parts.watch_memory()
 

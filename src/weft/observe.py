@@ -9,14 +9,15 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TYPE_CHECKING, NamedTuple, TextIO, assert_never
 
 from weft import native
 from weft.dates import iso_of_ms
 from weft.errors import StoreError
 from weft.human import command, counted, human_bytes, human_moment, human_seconds
-from weft.records import PAGE, Purpose
+from weft.records import PAGE, Purpose, StopReason
 from weft.safe import cell, shown
+from weft.spec import ShownLogs
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from weft.conclude import Concluded
-    from weft.loop import Crawl, StopReason
+    from weft.loop import Crawl
 
 
 class CommonRow(NamedTuple):
@@ -55,15 +56,15 @@ _OURS = logging.getLogger("weft")
 class CsvLogs:
     """The common log, a line for every visit, and the error log, a line for every failure (R16); both rotated.
 
-    ``show`` names what is printed to ``screen`` too: files (nothing), screen (both), common, error.
+    ``show`` says which of them are printed to ``screen``, too.
     """
 
-    def __init__(self, common: Path, errors: Path, screen: TextIO, show: str = "files") -> None:
+    def __init__(self, common: Path, errors: Path, screen: TextIO, show: ShownLogs = ShownLogs.FILES) -> None:
         self._common = _Csv(common, COMMON_FIELDS)
         self._errors = _Csv(errors, ERROR_FIELDS)
         self._screen = screen
-        self._shows_common = show in ("screen", "common")
-        self._shows_errors = show in ("screen", "error")
+        self._shows_common = show in (ShownLogs.SCREEN, ShownLogs.COMMON)
+        self._shows_errors = show in (ShownLogs.SCREEN, ShownLogs.ERROR)
 
     def ticked(self, visits: list[Concluded], crawl: Crawl) -> None:
         common = [_common_cells(done) for done in visits]
@@ -315,25 +316,27 @@ def closing_words(crawl: Crawl, reason: StopReason, wait_s: float | None) -> str
         f" ({human_seconds(crawl.elapsed_s)}, {counted(counts['errors'], 'error')}, {counts['waiting']:,} waiting): "
     )
     url, why = crawl.failed_seed
-    match reason.name:
-        case "done" if why and not totals["pages"]:
+    match reason:
+        case StopReason.DONE if why and not totals["pages"]:
             return head + f"no seed may be asked: {why} ({command('why', folder, url)} tells more)"
-        case "done" if not crawl.visits:
+        case StopReason.DONE if not crawl.visits:
             return head + "nothing was left to fetch, and nothing has failed that could be tried again"
-        case "done":
+        case StopReason.DONE:
             return head + "nothing is left to fetch"
-        case "waiting":
+        case StopReason.WAITING:
             when = human_moment(datetime.now().astimezone(), wait_s or 0.0)
             return head + f"only sites that want rest are left; go on after {when} with: {resume}"
-        case "stopped":
+        case StopReason.STOPPED | StopReason.KILLED:
             because = f" because {crawl.stopped_by} is there" if crawl.stopped_by else ""
             return head + f"stopped{because}; go on with: {resume}"
-        case "failed":
+        case StopReason.FAILED:
             return head + f"no seed answered: {why} ({command('why', folder, url)} tells more)"
-        case "finisher":
+        case StopReason.FINISHER:
             return head + f"a finisher of --part ended it; go on with: {resume}"
-        case name:
-            return head + f"--{name} is reached; go on with: {resume} --{name} ..."
+        case StopReason.MAX_PAGES | StopReason.MAX_TIME | StopReason.MIN_DEPTH:
+            return head + f"--{reason} is reached; go on with: {resume} --{reason} ..."
+        case _:
+            assert_never(reason)
 
 
 def is_terminal() -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import IntEnum, StrEnum
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, assert_never
 
 import msgspec
 
@@ -22,6 +22,42 @@ class State(StrEnum):
     RUNNING = "R"
     COMPLETED = "C"
     ERROR = "E"
+
+
+class RunState(StrEnum):
+    """Where a crawl stands."""
+
+    RUNNING = "running"
+    STOPPED = "stopped"
+    DONE = "done"
+
+
+class StopReason(StrEnum):
+    """Why a run ended, in the word that ``weft status`` shows."""
+
+    DONE = "done"
+    MAX_PAGES = "max-pages"
+    MAX_TIME = "max-time"
+    MIN_DEPTH = "min-depth"
+    WAITING = "waiting"
+    STOPPED = "stopped"
+    FINISHER = "finisher"
+    FAILED = "failed"
+    KILLED = "killed"  # what is said of a run that could not say why it ended
+
+    @property
+    def exit_code(self) -> int:
+        match self:
+            case StopReason.DONE | StopReason.FINISHER:
+                return 0
+            case StopReason.MAX_PAGES | StopReason.MAX_TIME | StopReason.MIN_DEPTH:
+                return 0
+            case StopReason.FAILED:
+                return 1
+            case StopReason.WAITING | StopReason.STOPPED | StopReason.KILLED:
+                return 3
+            case _:
+                assert_never(self)
 
 
 class LinkKind(IntEnum):

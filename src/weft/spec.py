@@ -65,6 +65,17 @@ class Mode(StrEnum):
     EMAIL = "email"
 
 
+class ScopeKind(StrEnum):
+    """The first word of ``--scope``; a name follows ``suffix:`` only."""
+
+    HOST = "host"
+    DOMAIN = "domain"
+    SEED_DOMAIN = "seed-domain"
+    PATH = "path"
+    FREE = "free"
+    SUFFIX = "suffix"
+
+
 class Sitemaps(StrEnum):
     """Whether sitemaps are read."""
 

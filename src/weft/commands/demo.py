@@ -15,8 +15,9 @@ from weft.cli import tell
 from weft.commands.machine import print_json
 from weft.demo.run import Facts, run_demo
 from weft.human import command, counted, human_bytes
-from weft.loop import DONE, Observer
+from weft.loop import Observer
 from weft.observe import CsvLogs, LiveScreen, is_terminal
+from weft.records import StopReason
 from weft.safe import shown
 
 _WIDTH = 10
@@ -39,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
         print_json(facts)
     elif not quiet:
         print("\n".join(_styled(line) for line in lines_of(facts)))
-    if reason != DONE:
+    if reason is not StopReason.DONE:
         tell(f"the demo was stopped; what it has is in {folder}")
         return reason.exit_code
     if not facts.complete:

@@ -12,16 +12,18 @@ from weft.cli import tell, warn
 from weft.commands.progress import ShownProgress
 from weft.errors import WeftError
 from weft.human import counted
-from weft.loop import Crawl, Observer, StopReason
+from weft.loop import Crawl, Observer
 from weft.observe import CsvLogs, LiveScreen, PlainLines, RunLog, closing_words, is_terminal
 from weft.ports import silent
+from weft.records import StopReason
 from weft.results import result_folder, write_results
 from weft.session import Plan, run_plan
+from weft.spec import ShownLogs
 
 _log = logging.getLogger("weft.commands")
 
 
-def run_shown(plan: Plan, *, quiet: bool, log: str) -> int:
+def run_shown(plan: Plan, *, quiet: bool, log: ShownLogs) -> int:
     """The exit code of a run, with its display, its logs, its closing words and its results.
 
     The results are written however the run ends (R6); a fault of the crawl's own is told after that.
@@ -47,7 +49,7 @@ def run_shown(plan: Plan, *, quiet: bool, log: str) -> int:
     return reason.exit_code
 
 
-def _displayed(plan: Plan, running: list[Crawl], *, quiet: bool, log: str) -> StopReason:
+def _displayed(plan: Plan, running: list[Crawl], *, quiet: bool, log: ShownLogs) -> StopReason:
     """Why the run ended; what runs is put into ``running`` as soon as it does."""
     keep, logs = plan.spec.keep, plan.folder.logs
     common, errors = Path(keep.common_log or logs / "common.csv"), Path(keep.error_log or logs / "error.csv")
@@ -56,11 +58,11 @@ def _displayed(plan: Plan, running: list[Crawl], *, quiet: bool, log: str) -> St
         if not quiet:
             for words in _unusual(plan):
                 tell(words)
-            if is_terminal() and log == "files":
+            if is_terminal() and log is ShownLogs.FILES:
                 from rich.console import Console
 
                 observers.append(stack.enter_context(LiveScreen(Console(stderr=True))))
-            elif log == "files":
+            elif log is ShownLogs.FILES:
                 observers.append(PlainLines(sys.stderr))
         return run_plan(plan, observers, running.append)
 

@@ -37,7 +37,7 @@ from weft.folder import Folder
 from weft.ports import Clock
 from weft.records import Failure, Fetched, Lease
 from weft.shared import SeenByWorkers
-from weft.spec import CrawlSpec
+from weft.spec import CrawlSpec, PageOrder
 from weft.store.bodies import share_bodies
 from weft.store.warc_recovery import cut_files
 
@@ -70,7 +70,7 @@ class Team:
         self._clock = clock
         self._jar = jar
         self._marks = folder.parsing
-        self._ahead_max = AHEAD_MAX if not spec.politeness.delay_s and spec.politeness.order == "bfs" else 0
+        self._ahead_max = AHEAD_MAX if not spec.politeness.delay_s and spec.politeness.order is PageOrder.BFS else 0
         self._at_once = workers * descriptor_budget()
         add_slots(folder.parsing, WORKER_SLOTS + workers)
         self.bodies = share_bodies()

@@ -21,10 +21,10 @@ from weft.derive.why import Story, story_of
 from weft.errors import Cause, FolderError, Reason
 from weft.folder import Folder
 from weft.human import counted
-from weft.loop import Observer, StopReason
+from weft.loop import Observer
 from weft.options import read_spec, spec_of
 from weft.ports import silent
-from weft.records import State
+from weft.records import State, StopReason
 from weft.session import Plan, plan_crawl, plan_resume, run_plan
 
 HOSTS = 4
@@ -167,7 +167,7 @@ def _facts(folder: Folder, reason: StopReason, served: Served, killed_at: int | 
     errors = Counter(page.error for page in pages if page.error is not None)
     return Facts(
         folder=str(folder.path),
-        stop_reason=reason.name,
+        stop_reason=reason.value,
         elapsed_s=round(elapsed_s, 1),
         pages=status.pages,
         links=status.links,

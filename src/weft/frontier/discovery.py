@@ -32,7 +32,7 @@ from weft.frontier.seen import (
 from weft.frontier.site_names import SiteNames
 from weft.ports import Clock, Judge, Parent
 from weft.records import Link, LinkKind, Links
-from weft.spec import CrawlSpec
+from weft.spec import CrawlSpec, PageOrder
 from weft.url import Normalizer, site_of
 
 _A = LinkKind.A.value
@@ -54,7 +54,7 @@ class Discovery:
         self._clock = clock
         self._schedule = schedule
         self._counts = counts
-        self._dfs = spec.politeness.order == "dfs"
+        self._dfs = spec.politeness.order is PageOrder.DFS
         followed = {kind.value for kind in LinkKind if kind.label in spec.scope.followed}
         self._by_kind = bytes(number in followed for number in range(max(LinkKind) + 1))
         self._by_redirects = bytes(number in followed and number == _REDIRECT for number in range(max(LinkKind) + 1))

@@ -17,7 +17,7 @@ from weft.frontier.settling import Settling
 from weft.frontier.sites import Sites
 from weft.ports import Ask, Clock, Gate, Hold, Judge, Pass, Refuse
 from weft.records import PAGE, Failure, Lease, Purpose, Verdict
-from weft.spec import Politeness
+from weft.spec import Pace, PageOrder, Politeness
 
 AddressOf = Callable[[str], tuple[str, ...] | Failure | None]
 RESOLVING_MOST = 1_000  # sites whose address is being asked for: then no more come from disk
@@ -46,8 +46,8 @@ class Leases:
         self._has_budgets = budgets.has_any
         self._is_spent = budgets.is_spent
         self._answered = budgets.answered
-        self._breadth_first = politeness.order == "bfs"
-        self._auto_pace = politeness.pace == "auto"
+        self._breadth_first = politeness.order is PageOrder.BFS
+        self._auto_pace = politeness.pace is Pace.AUTO
         self._longest_pace_s = politeness.max_crawl_delay_s
         self._hands = settling.hands
         self.unresolved: deque[Site] = deque()

@@ -11,7 +11,7 @@ from weft.judge.scope import Patterns, make_scope, suffix_of
 from weft.judge.traps import TrapBook
 from weft.ports import Parent
 from weft.records import ADMITTED, LinkKind, Verdict
-from weft.spec import CrawlSpec, Paces
+from weft.spec import CrawlSpec, Paces, ScopeKind
 from weft.url import host_of, scheme_of, site_of
 
 # "Bad ports" of the Fetch standard (https://fetch.spec.whatwg.org/#bad-port): services that are no web servers.
@@ -72,7 +72,7 @@ class Admission:
         self._origins: dict[str, Verdict | None] = {}
         self._new_sites: list[str] = []
         traps = spec.traps
-        if scope.scope in ("host", "path"):  # the hosts are those that the user named
+        if scope.scope in (ScopeKind.HOST, ScopeKind.PATH):  # the hosts are those that the user named
             traps = msgspec.structs.replace(traps, hosts_per_domain=0)
         self._traps = book = TrapBook(traps, now_year, suffix_of(scope))
         # given on as they are, without a call in between: each is asked for every page

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from weft.records import Visit
-from weft.spec import Duplicates
+from weft.spec import Duplicates, Skip
 
 if TYPE_CHECKING:
     from weft.judge.likeness import Sketches
@@ -32,7 +32,7 @@ class Skips:
 
     def __init__(self, settings: Duplicates, met: Met) -> None:
         self._met = met
-        self._near = _NearSkips(settings, met) if settings.skip == "near" else None
+        self._near = _NearSkips(settings, met) if settings.skip is Skip.NEAR else None
         self._bodies: dict[Body, int | None] = {}
 
     def begin(self) -> None:

@@ -17,6 +17,7 @@ from weft.derive.read.model import LinkRow, PackedLink, Page, Place, Status
 from weft.derive.read.pages import page_of, pages_of, verdict_on
 from weft.errors import HOW_TO_BEGIN, FolderError, SpecError
 from weft.folder import Folder, not_begun
+from weft.records import RunState, StopReason
 from weft.spec import CrawlSpec
 from weft.store.schema import VERSION, lend_views
 from weft.url import DEFAULT_RULES, Normalizer, parse
@@ -103,14 +104,16 @@ class StoredCrawl:
         )  # fmt: skip
         numbers = {name: counters.get(name, 0) for name in names}
         if self.folder.is_running():
-            state, reason = "running", None
+            state, reason = RunState.RUNNING, None
         elif ended is None:  # or was never noted: killed before anything was asked
-            state, reason = "stopped", "killed"
-        elif reason == "min-depth" or (reason in ("done", "failed") and not numbers["waiting"]):
-            state = "done"
+            state, reason = RunState.STOPPED, StopReason.KILLED.value
+        elif reason == StopReason.MIN_DEPTH or (
+            reason in (StopReason.DONE, StopReason.FAILED) and not numbers["waiting"]
+        ):
+            state = RunState.DONE
         else:  # also a crawl that was done and was given more URLs since
-            state = "stopped"
-        if state != "running":  # what a killed run held waits again
+            state = RunState.STOPPED
+        if state is not RunState.RUNNING:  # what a killed run held waits again
             numbers["waiting"] += numbers["running"]
             numbers["running"] = 0
         return Status(

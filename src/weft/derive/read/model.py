@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from weft.records import Purpose
+from weft.records import Purpose, RunState
 
 # The visit that counts is the page's newest, or, where that came after we began, its newest before.
 COUNTED_VISIT = f"""CASE WHEN p.visit <= :newest THEN p.visit WHEN p.visit IS NOT NULL THEN
@@ -69,8 +69,8 @@ class LinkRow(msgspec.Struct, frozen=True, kw_only=True):
 class Status(msgspec.Struct, frozen=True, kw_only=True):
     """How far a crawl is, as `weft status --json` shows it."""
 
-    state: str  # running, stopped, done
-    stop_reason: str | None
+    state: RunState
+    stop_reason: str | None  # a StopReason
     known: int
     refused: int
     waiting: int
