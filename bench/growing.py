@@ -16,6 +16,7 @@ from xxhash import xxh3_64_intdigest
 
 from weft.crew.cores import settle_memory
 from weft.db import Database, open_writer
+from weft.frontier.given import Memory, Policies
 from weft.frontier.pages import Hand
 from weft.frontier.polite import Schedule
 from weft.frontier.runs import FAN_IN, RUN_ENTRIES, Runs
@@ -136,9 +137,8 @@ SELECT n, host, {f"printf('{TEXT}', host, n % 97, n) AS text" if text else "NULL
 def open_frontier(database: Database) -> SqlFrontier:
     spec = CrawlSpec(politeness=Politeness(delay_s=0.0, per_host=16))
     return SqlFrontier(
-        database.connection, spec, AdmitAll(), OpenGate(), Schedule(lambda ip: (0, 0.0)),
-        Normalizer(DEFAULT_RULES), Clock(), lambda host: ("127.0.0.1",), paces=Paces(spec), hash_seed=HASH_SEED,
-        cache_entries=CACHE_ENTRIES,
+        database.connection, spec, Policies(AdmitAll(), OpenGate(), Normalizer(DEFAULT_RULES), Paces(spec)),
+        Schedule(lambda ip: (0, 0.0)), Clock(), lambda host: ("127.0.0.1",), Memory(HASH_SEED, CACHE_ENTRIES),
     )  # fmt: skip
 
 

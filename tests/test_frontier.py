@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from weft.db import Database, open_writer
 from weft.errors import Reason
+from weft.frontier.given import Memory, Policies
 from weft.frontier.leases import AddressOf
 from weft.frontier.links import Home
 from weft.frontier.memory import MemoryFrontier
@@ -86,9 +87,9 @@ def make_sql(
     )
     schedule = Schedule(lambda ip: (0, 0.0), by_turns=order == "dfs")
     return SqlFrontier(
-        database.connection, spec, PlainJudge(), gate or OpenGate(), schedule, Normalizer(DEFAULT_RULES),
-        Clock(now=time, mono=time), address_of, paces=Paces(spec), hash_seed=7, cache_entries=cache,
-        sites_in_ram=sites, run_entries=run,
+        database.connection, spec,
+        Policies(PlainJudge(), gate or OpenGate(), Normalizer(DEFAULT_RULES), Paces(spec)), schedule,
+        Clock(now=time, mono=time), address_of, Memory(7, cache, sites, run),
     )  # fmt: skip
 
 

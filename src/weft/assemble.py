@@ -27,6 +27,7 @@ from weft.fetch.resolve import AddressPolicy, Resolver, kind_of
 from weft.fetch.site import SiteRules
 from weft.fetch.sitemap_queue import SitemapQueue
 from weft.folder import Added, Folder, StopFile
+from weft.frontier.given import Memory, Policies
 from weft.frontier.polite import Schedule
 from weft.frontier.sql import SqlFrontier
 from weft.judge.admit import Admission
@@ -89,8 +90,8 @@ class Parts:
         hash_seed = _meta(database, "hash_seed")
         assert hash_seed is not None  # it is the first thing that a crawl writes
         self.frontier = SqlFrontier(
-            connection, spec, self.judge, self.rules, schedule, self.normalizer, clock, self.resolver.cached,
-            paces=self.judge.paces, hash_seed=int(hash_seed), cache_entries=_cache_entries(spec),
+            connection, spec, Policies(self.judge, self.rules, self.normalizer, self.judge.paces), schedule, clock,
+            self.resolver.cached, Memory(int(hash_seed), _cache_entries(spec)),
         )  # fmt: skip
         self.store: SqlStore = self.own.made("store", SqlStore(connection))
         self.skips = Skips(spec.duplicates, StoredCopies(connection)) if spec.duplicates.skip is not Skip.NO else None

@@ -15,6 +15,7 @@ import msgspec
 
 from weft.db import insert
 from weft.errors import Reason
+from weft.frontier.given import Memory, Policies
 from weft.frontier.links import Home, Infos, KnownLinks, PackedLink, packed, packed_links, recalled
 from weft.frontier.pages import OPEN_REASONS, Found, Hand, PageRow, Way, flags_of
 from weft.frontier.polite import Schedule, Waiting
@@ -30,10 +31,10 @@ from weft.frontier.seen import (
     url_id_of,
 )
 from weft.frontier.site_names import SiteNames
-from weft.ports import Clock, Judge, Parent
+from weft.ports import Clock, Parent
 from weft.records import Link, LinkKind, Links
 from weft.spec import CrawlSpec, PageOrder
-from weft.url import Normalizer, site_of
+from weft.url import site_of
 
 _A = LinkKind.A.value
 _REDIRECT = LinkKind.REDIRECT.value
@@ -44,13 +45,12 @@ class Discovery:
     """See the module. ``admitted`` and ``moved`` tell the frontier which pages joined, or moved in, the queue."""
 
     def __init__(
-        self, connection: sqlite3.Connection, spec: CrawlSpec, judge: Judge, normalizer: Normalizer, clock: Clock,
-        schedule: Schedule, counts: dict[str, int], *, hash_seed: int, cache_entries: int,
-        run_entries: int,
+        self, connection: sqlite3.Connection, spec: CrawlSpec, policies: Policies, clock: Clock, schedule: Schedule,
+        counts: dict[str, int], memory: Memory,
     ) -> None:  # fmt: skip
         self._db = connection
-        self._judge = judge
-        self._normalizer = normalizer
+        self._judge = policies.judge
+        self._normalizer = policies.normalizer
         self._clock = clock
         self._schedule = schedule
         self._counts = counts
@@ -60,7 +60,7 @@ class Discovery:
         self._by_redirects = bytes(number in followed and number == _REDIRECT for number in range(max(LinkKind) + 1))
         self._heeds_nofollow = not spec.scope.follow_nofollow
         self._longest_b = spec.limits.max_url_b
-        self.seen = Seen(connection, hash_seed, cache_entries, run_entries)
+        self.seen = Seen(connection, memory.hash_seed, memory.cache_entries, memory.run_entries)
         self.site_names = SiteNames(connection, counts)
         self._homes: dict[str, Home] = {}  # by the prefix of their URLs
         self.hands: dict[int, Hand] = {}  # the pages taken and not settled

@@ -9,13 +9,11 @@ import heapq
 from collections import deque
 from collections.abc import Callable
 
-from weft.frontier.budgets import Budgets
-from weft.frontier.heads import Heads
+from weft.frontier.given import Policies, Queues
 from weft.frontier.pace import next_pace_s
 from weft.frontier.polite import Schedule, Site, Waiting
 from weft.frontier.settling import Settling
-from weft.frontier.sites import Sites
-from weft.ports import Ask, Clock, Gate, Hold, Judge, Pass, Refuse
+from weft.ports import Ask, Clock, Hold, Pass, Refuse
 from weft.records import PAGE, Failure, Lease, Purpose, Verdict
 from weft.spec import Pace, PageOrder, Politeness
 
@@ -29,12 +27,13 @@ class Leases:
     """See the module. ``unresolved`` are the sites whose address is to be asked for, ``resolving`` how many wait."""
 
     def __init__(
-        self, politeness: Politeness, judge: Judge, gate: Gate, schedule: Schedule, sites: Sites, heads: Heads,
-        budgets: Budgets, settling: Settling, clock: Clock, address_of: AddressOf,
+        self, politeness: Politeness, policies: Policies, schedule: Schedule, queues: Queues, settling: Settling,
+        clock: Clock, address_of: AddressOf,
     ) -> None:  # fmt: skip
-        self._judge = judge
-        self._is_suspect = judge.is_suspect
-        self._ask_robots = gate.check
+        sites, heads, budgets = queues
+        self._judge = policies.judge
+        self._is_suspect = policies.judge.is_suspect
+        self._ask_robots = policies.gate.check
         self._schedule = schedule
         self._sites = sites
         self._heads = heads

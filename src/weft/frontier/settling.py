@@ -12,13 +12,11 @@ from collections.abc import Iterable
 import msgspec
 
 from weft.errors import POLICIES, Cause
-from weft.frontier.budgets import Budgets
 from weft.frontier.discovery import Discovery
-from weft.frontier.heads import Heads
+from weft.frontier.given import Queues
 from weft.frontier.pages import Hand
 from weft.frontier.polite import Schedule, Site, Waiting
 from weft.frontier.seen import url_id_of
-from weft.frontier.sites import Sites
 from weft.ports import Clock, Refuse
 from weft.records import Lease, Verdict
 
@@ -48,19 +46,19 @@ class Settling:
     """See the module. ``refused``, ``given_back`` and ``brought_back`` wait for the next tick."""
 
     def __init__(
-        self, connection: sqlite3.Connection, discovery: Discovery, schedule: Schedule, sites: Sites, heads: Heads,
-        clock: Clock, counts: dict[str, int], budgets: Budgets,
+        self, connection: sqlite3.Connection, discovery: Discovery, schedule: Schedule, queues: Queues, clock: Clock,
+        counts: dict[str, int],
     ) -> None:  # fmt: skip
         self._db = connection
         self._discovery = discovery
         self.hands = discovery.hands
         self._schedule = schedule
-        self._sites = sites
-        self._heads = heads
+        self._sites = queues.sites
+        self._heads = queues.heads
         self._clock = clock
         self._counts = counts
-        self._answered = budgets.answered
-        self._cut_sites = budgets.cut_sites
+        self._answered = queues.budgets.answered
+        self._cut_sites = queues.budgets.cut_sites
         self._settled: list[int] = []
         self.refused: list[tuple[int, Refuse | Verdict]] = []
         self.given_back: list[int] = []

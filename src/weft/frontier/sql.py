@@ -13,16 +13,16 @@ from collections.abc import Iterable
 from weft.frontier import recovery
 from weft.frontier.budgets import Budgets
 from weft.frontier.discovery import Discovery
+from weft.frontier.given import Memory, Policies, Queues
 from weft.frontier.heads import Heads
 from weft.frontier.leases import AddressOf, Leases
 from weft.frontier.polite import Schedule, Site
-from weft.frontier.runs import RUN_ENTRIES
 from weft.frontier.settling import Settling
-from weft.frontier.sites import IN_RAM, Sites
-from weft.ports import Clock, Gate, Judge
+from weft.frontier.sites import Sites
+from weft.ports import Clock
 from weft.records import PAGE, Lease
-from weft.spec import CrawlSpec, Paces
-from weft.url import Normalizer, site_of
+from weft.spec import CrawlSpec
+from weft.url import site_of
 
 COUNTERS = ("known", "refused", "waiting", "running", "completed", "errors", "hosts")
 
@@ -35,35 +35,30 @@ class SqlFrontier:
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, spec: CrawlSpec, judge: Judge, gate: Gate, schedule: Schedule,
-        normalizer: Normalizer, clock: Clock, address_of: AddressOf, *, paces: Paces, hash_seed: int,
-        cache_entries: int = 300_000, sites_in_ram: int = IN_RAM, run_entries: int = RUN_ENTRIES,
+        self, connection: sqlite3.Connection, spec: CrawlSpec, policies: Policies, schedule: Schedule, clock: Clock,
+        address_of: AddressOf, memory: Memory,
     ) -> None:  # fmt: skip
         self._db = connection
         self._clock = clock
-        self._paces = paces
+        self._paces = policies.paces
         self._max_depth = spec.scope.max_depth
         self.schedule = schedule
         self.counts = dict.fromkeys(COUNTERS, 0)
         self.counts.update(
             row for row in self._db.execute("SELECT name, value FROM counter").fetchall() if row[0] in self.counts
         )
-        self.discovery = discovery = Discovery(
-            connection, spec, judge, normalizer, clock, schedule, self.counts,
-            hash_seed=hash_seed, cache_entries=cache_entries, run_entries=run_entries,
-        )  # fmt: skip
+        self.discovery = discovery = Discovery(connection, spec, policies, clock, schedule, self.counts, memory)
         self.hands = discovery.hands
         self._sites = sites = Sites(
-            connection, schedule, clock, spec, paces, discovery.site_names.of_new, in_ram=sites_in_ram
+            connection, schedule, clock, spec, policies.paces, discovery.site_names.of_new, in_ram=memory.sites_in_ram
         )
         self._budgets = budgets = Budgets(connection, spec.limits, clock, self.counts)
         self._heads = heads = Heads(
             connection, discovery, schedule, sites, clock, budgets.cut_sites, spec.scope.min_depth
         )
-        self._settling = settling = Settling(connection, discovery, schedule, sites, heads, clock, self.counts, budgets)
-        self._leases = leases = Leases(
-            spec.politeness, judge, gate, schedule, sites, heads, budgets, settling, clock, address_of
-        )
+        queues = Queues(sites, heads, budgets)
+        self._settling = settling = Settling(connection, discovery, schedule, queues, clock, self.counts)
+        self._leases = leases = Leases(spec.politeness, policies, schedule, queues, settling, clock, address_of)
         self.take, self.take_ahead, self.try_later = leases.take, leases.take_ahead, leases.try_later
         self.started, self.promoted = leases.started, leases.promoted
         self.ended, self.freed = leases.ended, leases.freed
