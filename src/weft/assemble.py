@@ -436,7 +436,7 @@ async def run_crawl(crawl: Crawl) -> StopReason:
     with parts.database.transaction() as connection:
         connection.executemany(
             "UPDATE warc SET committed_b = ?, closed = ? WHERE file = ?",
-            [(size, closed, file) for file, (size, closed) in positions.items()],
+            [(*place, file) for file, place in positions.items()],
         )
         parts.frontier.discovery.close()
     if parts.spec.keep.archive:

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
 from weft.errors import Cause
-from weft.records import Failure, Lease, Verdict
+from weft.records import Failure, FilePosition, Lease, Verdict
 
 if TYPE_CHECKING:
     from weft.conclude import Concluded
+
+
+class ClockStart(NamedTuple):
+    """What another process needs to have the clock of the crawl."""
+
+    start_s: float  # monotonic
+    epoch_ms: int
 
 
 class Clock:
@@ -37,8 +44,8 @@ class Clock:
         return clock
 
     @property
-    def started(self) -> tuple[float, int]:
-        return self._start, self._epoch_ms
+    def started(self) -> ClockStart:
+        return ClockStart(self._start, self._epoch_ms)
 
     def epoch_ms(self) -> int:
         return self._epoch_ms + int((self.seconds() - self._start) * 1000)
@@ -98,6 +105,21 @@ class Gate(Protocol):
     def check(self, url: str, site_id: int) -> Pass | Ask | Hold | Refuse: ...
 
 
+class RoomAhead(NamedTuple):
+    """Where leases taken ahead are wanted."""
+
+    place: int  # whose they will be
+    site: int
+    most: int
+
+
+class Returned(NamedTuple):
+    """A lease that no answer will end."""
+
+    lease: Lease
+    was_asked: bool
+
+
 class Crew(Protocol):
     """Those who ask, read and archive, in this process or in others. Each lease started comes back exactly once."""
 
@@ -118,8 +140,8 @@ class Crew(Protocol):
     def start(self, lease: Lease, addresses: Sequence[str], gap_s: float) -> None:
         """Begins one request, at addresses that may be connected to, of a site whose requests are so far apart."""
 
-    def room_ahead(self, untaken: int) -> Iterable[tuple[int, int, int]]:
-        """Where leases taken ahead are wanted, while so many pages wait: at which place, of which site, how many."""
+    def room_ahead(self, untaken: int) -> Iterable[RoomAhead]:
+        """Where leases taken ahead are wanted, while so many pages wait."""
 
     def start_ahead(self, place: int, lease: Lease, addresses: Sequence[str]) -> None:
         """Begins a request as soon as one of the same site ends there, whose ``heir`` it then is."""
@@ -133,22 +155,22 @@ class Crew(Protocol):
     def next(self) -> list[Concluded]:
         """A few leases that ended and belong together: no tick may come between them. Empty: none has."""
 
-    def brought_back(self) -> list[tuple[Lease, bool]]:
-        """Leases that no answer will end, because those who had them are gone; and whether they were asked."""
+    def brought_back(self) -> list[Returned]:
+        """The leases of those who are gone."""
 
     def recall(self) -> None:
         """Has all leases brought back that were taken ahead."""
 
-    async def cancel_all(self) -> list[tuple[Lease, bool]]:
+    async def cancel_all(self) -> list[Returned]:
         """Ends everything at once; these leases will not come back. What had ended before is still to be taken."""
 
-    def flush(self) -> Mapping[str, tuple[int, bool]]:
-        """The WARC files, how many bytes of each are on disk, and whether it is closed: at least all that came back."""
+    def flush(self) -> Mapping[str, FilePosition]:
+        """The WARC files as they are on disk, with at least all that came back."""
 
     def pids(self) -> list[int]:
         """The processes beside this one."""
 
-    async def close(self) -> Mapping[str, tuple[int, bool]]:
+    async def close(self) -> Mapping[str, FilePosition]:
         """Closes the archive; its files, as ``flush`` gives them."""
 
 

@@ -60,6 +60,13 @@ class StopReason(StrEnum):
                 assert_never(self)
 
 
+class FilePosition(NamedTuple):
+    """How far a WARC file is written."""
+
+    size_b: int  # on disk, whole records only
+    is_closed: bool
+
+
 class LinkKind(IntEnum):
     """What kind of element a link came from; the number is what the database keeps."""
 

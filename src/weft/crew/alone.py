@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from weft.conclude import Concluded
 from weft.crew.finish import Finisher, HandOver
 from weft.fetch.http import Fetcher
-from weft.records import Failure, Lease
+from weft.ports import Returned, RoomAhead
+from weft.records import Failure, FilePosition, Lease
 
 
 class Alone:
@@ -46,7 +47,7 @@ class Alone:
         """Pages that need the tree are read by somebody else from now on; None: here, as all others."""
         self._finisher.hand_over = to
 
-    def room_ahead(self, untaken: int) -> Iterable[tuple[int, int, int]]:
+    def room_ahead(self, untaken: int) -> Iterable[RoomAhead]:
         return ()
 
     def start_ahead(self, place: int, lease: Lease, addresses: Sequence[str]) -> None:
@@ -55,22 +56,22 @@ class Alone:
     def feed(self, take_ahead: Callable[[], None]) -> None:
         return
 
-    def brought_back(self) -> list[tuple[Lease, bool]]:
+    def brought_back(self) -> list[Returned]:
         return []
 
     def recall(self) -> None:
         return
 
-    async def cancel_all(self) -> list[tuple[Lease, bool]]:
-        return [(lease, True) for lease in self._fetcher.cancel_all()]
+    async def cancel_all(self) -> list[Returned]:
+        return [Returned(lease, was_asked=True) for lease in self._fetcher.cancel_all()]
 
-    def flush(self) -> Mapping[str, tuple[int, bool]]:
+    def flush(self) -> Mapping[str, FilePosition]:
         self._finisher.archive.flush()
         return self._finisher.archive.positions()
 
     def pids(self) -> list[int]:
         return []
 
-    async def close(self) -> Mapping[str, tuple[int, bool]]:
+    async def close(self) -> Mapping[str, FilePosition]:
         self._finisher.archive.close()
         return self._finisher.archive.positions()

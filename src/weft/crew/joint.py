@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 from weft.conclude import Concluded
 from weft.crew.alone import Alone
-from weft.records import Failure, Lease
+from weft.ports import Returned, RoomAhead
+from weft.records import Failure, FilePosition, Lease
 
 if TYPE_CHECKING:
     from weft.crew.team import Team  # loaded where it is needed: most crawls never grow
@@ -89,7 +90,7 @@ class Joint:
             return team.keeper(clocks) is None
         return not team.is_ahead_of_us and self._alone.running <= team.least_running and self._alone.free(1 << 30) > 0
 
-    def room_ahead(self, untaken: int) -> Iterable[tuple[int, int, int]]:
+    def room_ahead(self, untaken: int) -> Iterable[RoomAhead]:
         return self._team.room_ahead(untaken) if self._team is not None else ()
 
     def feed(self, take_ahead: Callable[[], None]) -> None:
@@ -113,7 +114,7 @@ class Joint:
         self._reports = 0
         return self._alone.next() or self._team.next()
 
-    def brought_back(self) -> list[tuple[Lease, bool]]:
+    def brought_back(self) -> list[Returned]:
         return self._team.brought_back() if self._team is not None else []
 
     def recall(self) -> None:
@@ -121,12 +122,12 @@ class Joint:
         if self._team is not None:
             self._team.recall()
 
-    async def cancel_all(self) -> list[tuple[Lease, bool]]:
+    async def cancel_all(self) -> list[Returned]:
         left = await self._alone.cancel_all()
         self._alone.hand_over(None)  # nobody is left who could read for us
         return left + (await self._team.cancel_all() if self._team is not None else [])
 
-    def flush(self) -> Mapping[str, tuple[int, bool]]:
+    def flush(self) -> Mapping[str, FilePosition]:
         self._grow_if_busy()
         positions = dict(self._alone.flush())
         return positions | dict(self._team.flush()) if self._team is not None else positions
@@ -134,7 +135,7 @@ class Joint:
     def pids(self) -> list[int]:
         return self._team.pids() if self._team is not None else []
 
-    async def close(self) -> Mapping[str, tuple[int, bool]]:
+    async def close(self) -> Mapping[str, FilePosition]:
         self._ending = True
         positions = dict(await self._alone.close())
         return positions | dict(await self._team.close()) if self._team is not None else positions

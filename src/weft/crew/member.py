@@ -6,6 +6,7 @@ from collections import Counter
 
 from weft.conclude import Concluded
 from weft.crew.messages import Job, Line, Orders, Report
+from weft.records import FilePosition
 
 
 class Member:
@@ -23,7 +24,7 @@ class Member:
         self.sites: Counter[int] = Counter()  # requests under way
         self.running = 0
         self.orders = Orders([], [], [])
-        self.positions: dict[str, tuple[int, bool]] = {}
+        self.positions: dict[str, FilePosition] = {}
         self.ready = False
         self.reported = False
         self.cancelled = False

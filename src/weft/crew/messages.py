@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from weft.conclude import Concluded
-from weft.records import Fetched, Lease
+from weft.records import Fetched, FilePosition, Lease
 from weft.spec import CrawlSpec
 
 BUFFER_B = 1 << 20
@@ -75,7 +75,7 @@ class Report(msgspec.Struct, array_like=True):
 
     ended: list[Ended] = []
     unused: list[int] = []  # jobs given back
-    positions: dict[str, tuple[int, bool]] = {}
+    positions: dict[str, FilePosition] = {}
     cancelled: bool = False  # all requests are ended, as ordered
     generation: int = 0  # of the memory that its links were looked up in (``weft.shared``)
     failure: str = ""  # the archive cannot be written, or the folder is gone: the crawl stops

@@ -34,8 +34,8 @@ from weft.errors import BugError, Cause, StoreError, WeftError
 from weft.fetch.cookies import CookieJar
 from weft.fetch.http import descriptor_budget
 from weft.folder import Folder
-from weft.ports import Clock
-from weft.records import Failure, Fetched, Lease
+from weft.ports import Clock, Returned, RoomAhead
+from weft.records import Failure, Fetched, FilePosition, Lease
 from weft.shared import SeenByWorkers
 from weft.spec import CrawlSpec, PageOrder
 from weft.store.bodies import share_bodies
@@ -81,10 +81,10 @@ class Team:
         self._births = Births(nursery)
         self._born = 0
         self._jobs = 0
-        self._finished: deque[tuple[Concluded, dict[str, tuple[int, bool]] | None]] = deque()
-        self._back: list[tuple[Lease, bool]] = []
+        self._finished: deque[tuple[Concluded, dict[str, FilePosition] | None]] = deque()
+        self._back: list[Returned] = []
         self._vacant: dict[int, Member] = {}  # by the identity of what ended, and was not taken yet: who had its place
-        self._news: dict[str, tuple[int, bool]] = {}
+        self._news: dict[str, FilePosition] = {}
         self._suspects = Suspects()
         self._fruitless = 0
         self._trouble: WeftError | None = None
@@ -153,7 +153,7 @@ class Team:
         member.begin(job)
         self._give(member, job)
 
-    def room_ahead(self, untaken: int) -> Iterable[tuple[int, int, int]]:
+    def room_ahead(self, untaken: int) -> Iterable[RoomAhead]:
         if not self._opened:  # the first that is ready begins, and leaves the others their share
             return
         most_ahead = min(self._ahead_max, untaken // self._processes)  # what is left is for all
@@ -166,7 +166,7 @@ class Team:
             for site in sites:
                 most = min(share - len(member.ahead.get(site, ())), most_ahead - member.waiting)
                 if most > 0:
-                    yield member.slot, site, most
+                    yield RoomAhead(member.slot, site, most)
 
     def start_ahead(self, place: int, lease: Lease, addresses: Sequence[str]) -> None:
         member = self._members[place]
@@ -213,7 +213,7 @@ class Team:
                 break
         return report
 
-    def brought_back(self) -> list[tuple[Lease, bool]]:
+    def brought_back(self) -> list[Returned]:
         back, self._back = self._back, []
         return back
 
@@ -225,7 +225,7 @@ class Team:
         self._ahead_max = 0
         self._recalled = True
 
-    async def cancel_all(self) -> list[tuple[Lease, bool]]:
+    async def cancel_all(self) -> list[Returned]:
         self._ahead_max = 0
         self._recalled = True
         for member in self._members:
@@ -236,17 +236,17 @@ class Team:
         left = self._back
         self._back = []
         for member in self._members:
-            left += [(job.lease, not member.is_ahead(job)) for job in member.jobs.values()]
+            left += [Returned(job.lease, not member.is_ahead(job)) for job in member.jobs.values()]
             self._forget_jobs(member)
             if not member.cancelled:
                 self._end(member)
         return left
 
-    def flush(self) -> Mapping[str, tuple[int, bool]]:
+    def flush(self) -> Mapping[str, FilePosition]:
         news, self._news = self._news, {}
         return news
 
-    async def close(self) -> Mapping[str, tuple[int, bool]]:
+    async def close(self) -> Mapping[str, FilePosition]:
         self._ending = True
         for member in self._members:
             member.orders.end = True
@@ -359,7 +359,7 @@ class Team:
             job = member.jobs.pop(number)
             asked = not member.is_ahead(job)  # it was, but for the word on its way
             member.end(job) if asked else member.wait_no_more(job)
-            self._bring_back([(job.lease, asked)])
+            self._bring_back([Returned(job.lease, asked)])
         ended = [one for one in report.ended if one.number in member.jobs]
         for one in ended:
             self._take_in(member, one)
@@ -412,14 +412,14 @@ class Team:
                 member.orders.recalls.append(site)
                 self._send_soon()
 
-    def _bring_back(self, leases: Iterable[tuple[Lease, bool]]) -> None:
+    def _bring_back(self, leases: Iterable[Returned]) -> None:
         """Leases that no answer will end. One whose place the crawl has not heard of yet never gets it."""
         giving = {id(done.heir): done for done, _ in self._finished if done.heir is not None}
         for lease, asked in leases:
             giver = giving.get(id(lease))
             if giver is not None:
                 giver.heir = None
-            self._back.append((lease, asked and giver is None))
+            self._back.append(Returned(lease, asked and giver is None))
 
     # ---- births and deaths -----------------------------------------------------------------------------------
 
@@ -475,7 +475,7 @@ class Team:
         _log.warning("a worker process died with %d pages under way; another one takes its place", len(member.jobs))
         for job, deed in self._suspects.blame(member, marked_page(self._marks, WORKER_SLOTS + member.slot)):
             self._give_up(member, job, deed)
-        self._bring_back([(job.lease, not member.is_ahead(job)) for job in member.jobs.values()])
+        self._bring_back([Returned(job.lease, not member.is_ahead(job)) for job in member.jobs.values()])
         self._forget_jobs(member)
         self._note_files(member)
         self._fruitless += not member.reported
@@ -528,8 +528,9 @@ class Team:
         if self._seen is not None:
             self._seen.left(member.number)
         if self._spec.keep.archive:
-            cut_files(self._folder.warc, member.prefix, {file: size for file, (size, _) in member.positions.items()})
-        member.positions = {file: (size, True) for file, (size, _) in member.positions.items()}
+            sizes = {file: place.size_b for file, place in member.positions.items()}
+            cut_files(self._folder.warc, member.prefix, sizes)
+        member.positions = {file: place._replace(is_closed=True) for file, place in member.positions.items()}
 
 
 def _nothing() -> None:

@@ -38,7 +38,7 @@ from weft.fetch.http import Fetcher, Outcome
 from weft.folder import Folder
 from weft.own import OwnParts
 from weft.ports import Clock
-from weft.records import Failure, Lease
+from weft.records import Failure, FilePosition, Lease
 from weft.shared import SeenByAll
 from weft.store.bodies import SharedBodies
 from weft.store.schema import VERSION
@@ -111,7 +111,7 @@ class Worker:
         self._looked_at = 0  # how many of the finished have given their places away
         self._report = Report()
         self._report_timer: asyncio.TimerHandle | None = None
-        self._told: dict[str, tuple[int, bool]] = {}
+        self._told: dict[str, FilePosition] = {}
 
     def _find_body(self, body_hash: int, digest: str) -> StoredBody | None:
         if self._bodies is not None and not self._bodies.may_hold(body_hash):
@@ -321,7 +321,7 @@ class Worker:
             return bug
         return done
 
-    def _news_of_files(self) -> dict[str, tuple[int, bool]]:
+    def _news_of_files(self) -> dict[str, FilePosition]:
         positions = self._finisher.archive.positions()
         news = {file: place for file, place in positions.items() if self._told.get(file) != place}
         self._told.update(news)

@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from typing import Protocol
 
 from weft.errors import Cause
-from weft.records import Failure, Fetched, Lease, Visit
+from weft.records import Failure, Fetched, FilePosition, Lease, Visit
 from weft.store.sql import StoredBody
 from weft.store.warc import Digests, RevisitOf, WarcWriter, digests_of, payload_digest
 
@@ -82,7 +82,7 @@ class Archive:
     def flush(self) -> None:
         self._writer.flush()
 
-    def positions(self) -> Mapping[str, tuple[int, bool]]:
+    def positions(self) -> Mapping[str, FilePosition]:
         return self._writer.positions()
 
     def close(self) -> None:
@@ -106,7 +106,7 @@ class NoArchive:
     def flush(self) -> None:
         return
 
-    def positions(self) -> Mapping[str, tuple[int, bool]]:
+    def positions(self) -> Mapping[str, FilePosition]:
         return {}
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from weft.db import insert
-from weft.records import Visit
+from weft.records import FilePosition, Visit
 from weft.store.bodies import SharedBodies
 
 _VISIT = f"visit({', '.join(Visit.__struct_fields__)})"
@@ -82,14 +82,14 @@ class SqlStore:
         self,
         visits: Sequence[Visit],
         packs: Sequence[tuple[int, str]],
-        positions: Mapping[str, tuple[int, bool]],
+        positions: Mapping[str, FilePosition],
         sketches: Sequence[tuple[int, bytes]] = (),
     ) -> None:
         """All of one tick, inside the caller's transaction."""
         self._db.executemany(
             "INSERT INTO warc VALUES(?, ?, ?, ?)"
             " ON CONFLICT(id) DO UPDATE SET committed_b = excluded.committed_b, closed = excluded.closed",
-            [(self.warc_id(file), file, size, closed) for file, (size, closed) in positions.items()],
+            [(self.warc_id(file), file, *place) for file, place in positions.items()],
         )
         insert(self._db, _VISIT, map(msgspec.structs.astuple, visits), at_once=1)
         self._db.executemany("INSERT INTO link_pack VALUES(?, ?)", packs)

@@ -26,6 +26,7 @@ from isal import igzip_lib
 from weft import native
 from weft.errors import StoreError
 from weft.lazy import regex
+from weft.records import FilePosition
 from weft.store.warc_heads import kept_response_head, sound_request_head
 
 LEVEL = 1  # the next one takes a quarter more time for one byte in a hundred
@@ -295,11 +296,11 @@ class WarcWriter:
             raise self._failure(self._name, FileNotFoundError())
         self._disk_b += size_b
 
-    def positions(self) -> dict[str, tuple[int, bool]]:
-        """For each file of this writer: how many bytes are on disk, whether it is closed. Whole records only."""
-        found = {name: (size_b, True) for name, size_b in self._closed.items()}
+    def positions(self) -> dict[str, FilePosition]:
+        """The files of this writer."""
+        found = {name: FilePosition(size_b, is_closed=True) for name, size_b in self._closed.items()}
         if self._name and self._disk_b:
-            found[self._name] = (self._disk_b, self._fd < 0)
+            found[self._name] = FilePosition(self._disk_b, is_closed=self._fd < 0)
         return found
 
     def close(self) -> None:
