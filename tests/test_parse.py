@@ -19,7 +19,7 @@ from weft.parse import quick
 from weft.parse.attributes import srcset_urls
 from weft.parse.bounds import memory_bound, tree_of
 from weft.parse.directives import header_links, language_of, parse_refresh, robots_directives, x_robots_directives
-from weft.parse.html import parse_page
+from weft.parse.html import Headers, Reading, parse_page
 from weft.parse.text import visible_text
 from weft.parse.xhtml import as_html
 from weft.records import Link, LinkKind, Parsed
@@ -245,9 +245,11 @@ def test_unresolvable_links_are_counted() -> None:
 
 def test_too_many_links_are_cut() -> None:
     links = [b"<a href=%d>y</a>" % n for n in range(50)]
-    found = parse_page(b"".join(links) + b"<meta name=robots content=nofollow>", URL, "text/html", max_links=20)
+    found = parse_page(
+        b"".join(links) + b"<meta name=robots content=nofollow>", URL, "text/html", reading=Reading(max_links=20)
+    )
     assert (len(found.links), found.links_cut, found.nofollow) == (20, True, True)
-    assert not parse_page(b"".join(links[:20]), URL, "text/html", max_links=20).links_cut
+    assert not parse_page(b"".join(links[:20]), URL, "text/html", reading=Reading(max_links=20)).links_cut
 
 
 @pytest.mark.parametrize(
@@ -262,7 +264,7 @@ def test_too_many_links_are_cut() -> None:
 def test_links_to_the_same_pages_are_kept_up_to_ten_times_as_many(pages: int, links: int, kept: int) -> None:
     index = b"".join(b"<a href=/%d#%d>%d</a>" % (n % pages, n, n) for n in range(links))
     last = b"<a href=/last>last</a><area href=/area><svg><a xlink:href=/drawn>d</a></svg>"
-    found = parse_page(index + last, URL, "text/html", max_links=20)
+    found = parse_page(index + last, URL, "text/html", reading=Reading(max_links=20))
     assert (len(found.links), found.links_cut) == (kept + 3 if kept == links else kept, kept != links)
     assert [link.fragment for link in found.links][:kept] == [str(n) for n in range(kept)]
     if kept == links:
@@ -271,7 +273,7 @@ def test_links_to_the_same_pages_are_kept_up_to_ten_times_as_many(pages: int, li
 
 def test_a_late_base_leaves_the_room_for_links_to_the_same_pages() -> None:
     index = b"".join(b"<a href=%d#%d>%d</a>" % (n % 10, n, n) for n in range(150))
-    found = parse_page(index + b"<base href=/b/>", URL, "text/html", max_links=20)
+    found = parse_page(index + b"<base href=/b/>", URL, "text/html", reading=Reading(max_links=20))
     assert (len(found.links), found.links_cut) == (150, False)
     assert {link.target for link in found.links} == {f"http://h.test/b/{n}" for n in range(10)}
 
@@ -289,13 +291,15 @@ def test_links_to_pages_come_before_images(crowd: bytes) -> None:
     """What crowds a page cannot hide its links: those to pages stay, in order, and the first of the others."""
     pages = b"".join(b"<a href=/%d><img src=/own.png alt=%d></a>" % (n, n) for n in range(15))
     more = b"<iframe src=/frame></iframe><map><area href=/area></map><b onclick=\"location='/code'\">x</b>"
-    found = parse_page(b"<a href=/first>f</a>" + crowd + pages + more, URL, "text/html", max_links=30)
+    found = parse_page(b"<a href=/first>f</a>" + crowd + pages + more, URL, "text/html", reading=Reading(max_links=30))
     assert (len(found.links), found.links_cut) == (30, True)
     wanted = ["/first", *(f"/{n}" for n in range(15)), "/frame", "/area", "/code"]
     led = [link for link in found.links if link.kind in (1, 2, 4, 5, 6, 7)]
     assert [link.target.removeprefix("http://h.test") for link in led] == wanted
     assert [link.anchor for link in led[1:16]] == [str(n) for n in range(15)]
-    only = parse_page(b"<a href=/first>f</a>" + crowd + b"<a href=x>y</a>" * 50, URL, "text/html", max_links=30)
+    only = parse_page(
+        b"<a href=/first>f</a>" + crowd + b"<a href=x>y</a>" * 50, URL, "text/html", reading=Reading(max_links=30)
+    )
     assert [link.kind for link in only.links] == [1] * 30
 
 
@@ -310,7 +314,10 @@ def test_facts() -> None:
     assert not found.noindex and not found.nofollow and not found.problem
     assert page("<svg><title>D</title></svg>").title is None
     assert page("<meta http-equiv=content-language content='de, en'>").language == "de"
-    assert [parse_page(start, URL, content_language="fr, en").language for start in (b"<p>", b"<html lang=sl>")] == [
+    assert [
+        parse_page(start, URL, headers=Headers(content_language="fr, en")).language
+        for start in (b"<p>", b"<html lang=sl>")
+    ] == [
         "fr",
         "sl",
     ]
@@ -363,7 +370,7 @@ def test_robots_meta(markup: str, noindex: bool, nofollow: bool) -> None:
 def test_x_robots_tag(values: list[str], expected: tuple[bool, bool]) -> None:
     """E17: also on what is no HTML."""
     assert x_robots_directives(values, ("weft",))[:2] == expected
-    found = parse_page(b"%PDF-1.4", URL, "application/pdf", values)
+    found = parse_page(b"%PDF-1.4", URL, "application/pdf", Headers(values))
     assert (found.type, found.noindex, found.nofollow, found.encoding) == ("application/pdf", *expected, None)
 
 
@@ -372,12 +379,14 @@ def test_headers_with_links() -> None:
         b"<base href=/b/><a href=x>y</a>",
         URL,
         "text/html",
-        link_headers=[
-            '</c>; rel="canonical", <n?a,b>; title="a, b"; rel=next',
-            "<s>;rel=stylesheet",
-            "<q>; rel=x; anchor=/o",
-        ],
-        refresh_header="3; url=r",
+        Headers(
+            link=[
+                '</c>; rel="canonical", <n?a,b>; title="a, b"; rel=next',
+                "<s>;rel=stylesheet",
+                "<q>; rel=x; anchor=/o",
+            ],
+            refresh="3; url=r",
+        ),
     )
     assert [(LinkKind(link.kind).label, link.target, link.anchor, link.rel) for link in found.links] == [
         ("canonical", "http://h.test/c", "", "canonical"),
@@ -387,7 +396,7 @@ def test_headers_with_links() -> None:
         ("a", "http://h.test/b/x", "y", ""),
     ]
     assert found.canonical == "http://h.test/c"
-    assert parse_page(PDF, URL, None, link_headers=["</c>; rel=canonical"]).canonical == "http://h.test/c"
+    assert parse_page(PDF, URL, None, Headers(link=["</c>; rel=canonical"])).canonical == "http://h.test/c"
     assert len(list(header_links(["<x>;rel=a," * 5_000]))) == 100
     assert [link.title for link in header_links([r'<x>; title="a\"b', '<y>; title="a\\"b"'])] == ["", 'a"b']
     # a target that never ends is looked for once: 64 KB of "<" took a quarter of a minute
@@ -469,7 +478,7 @@ def test_a_parser_that_fails_is_a_fact_about_the_page(monkeypatch: pytest.Monkey
         raise RuntimeError("broken")
 
     monkeypatch.setattr("weft.parse.tree.tree_of", fail)
-    found = parse_page(b"<template></template><a href=x>", URL, "text/html", ["noindex"])
+    found = parse_page(b"<template></template><a href=x>", URL, "text/html", Headers(["noindex"]))
     assert (found.problem, found.noindex, len(found.links)) == ("parser failed: RuntimeError: broken", True, 0)
 
 
@@ -501,7 +510,7 @@ def test_any_markup_is_parsed(markup: str, content_type: str | None) -> None:
 @given(st.binary(max_size=300), st.text(max_size=40), st.text(max_size=40))
 @settings(max_examples=100)
 def test_any_bytes_and_headers(body: bytes, header: str, other: str) -> None:
-    found = parse_page(b"<html>" + body, URL, header, [other], [f"<{header}>; rel={other}", other], header)
+    found = parse_page(b"<html>" + body, URL, header, Headers([other], [f"<{header}>; rel={other}", other], header))
     assert is_plain(found)
     robots_directives(other)
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from weft import native
 from weft.parse import quick
-from weft.parse.html import parse_page
+from weft.parse.html import Reading, parse_page
 from weft.parse.quick import QuickPage
 from weft.records import Parsed
 from weft.url import resolving
@@ -41,11 +41,11 @@ def ways(body: bytes, content_type: str = "text/html; charset=utf-8", max_links:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(quick, "read", read)
         patch.setattr(resolving, "_shared", resolving._SharedMeanings())
-        found = parse_page(body, URL, content_type, max_links=max_links)
+        found = parse_page(body, URL, content_type, reading=Reading(max_links=max_links))
         found.links.unpack()
         patch.setattr(quick, "read", None)
         patch.setattr(resolving, "_shared", resolving._SharedMeanings())  # what one has found the other must not know
-        assert found == parse_page(body, URL, content_type, max_links=max_links)
+        assert found == parse_page(body, URL, content_type, reading=Reading(max_links=max_links))
     return answers[-1:] not in ([], [None]), found
 
 

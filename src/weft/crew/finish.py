@@ -22,7 +22,7 @@ from weft.fetch.http import user_agent_of
 from weft.fetch.robots import agents_of
 from weft.own import OwnParts
 from weft.parse.content import declared_type, field_that_counts, media_type
-from weft.parse.html import NeedsTree, parse_page, reads_quickly
+from weft.parse.html import Headers, NeedsTree, Reading, parse_page, reads_quickly
 from weft.records import PAGE, Failure, Fetched, Lease, Links, Parsed
 from weft.spec import CrawlSpec, Limits
 from weft.store.archive import Archive, FindBody, NoArchive
@@ -125,19 +125,16 @@ class Finisher:
         if self._html_only and declared_type(content_type) != "text/html":  # R8: no page at all
             return Parsed(type=media_type(content_type, answer.body))
         with self._mark.of(url):
-            parsed = parse_page(
-                answer.body,
-                url,
-                content_type,
+            headers = Headers(
                 answer.header_values("x-robots-tag") if "x-robots-tag" in fields else (),
                 answer.header_values("link") if "link" in fields else (),
                 fields.get("refresh"),
                 fields.get("content-language"),
-                agents=self._agents,
-                max_links=self._limits.max_links_per_page,
-                with_text=self._sketch is not None,
-                may_build=self.hand_over is None,
             )
+            reading = Reading(
+                self._agents, self._limits.max_links_per_page, self._sketch is not None, self.hand_over is None
+            )
+            parsed = parse_page(answer.body, url, content_type, headers, reading)
             self._text = parsed.text
             for parse in self._own:
                 parsed = parse(answer.body, url, content_type, parsed)
