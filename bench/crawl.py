@@ -44,7 +44,7 @@ use_source_tree()
 
 PACKAGES = ("python3.11-doc", "postgresql-doc-15", "libboost1.74-doc")
 TARGET_CPU_S = 0.45
-TARGET_RATIO = 1.6
+TARGET_RATIO = 1.5
 RATE_HZ = 250
 SHOWN = 25
 

@@ -53,7 +53,9 @@ class AdmitAll:
     def judge_url(self, url: str, site_id: int, parent: Parent | None) -> Verdict:
         return ADMITTED
 
-    def judge_link(self, kind: int, rel: str, nofollow: bool, depth: int, hops: int, target: str) -> Verdict:
+    def judge_link(
+        self, kind: int, rel: str, nofollow: bool, depth: int, hops: int, target: str, source: str
+    ) -> Verdict:
         return ADMITTED
 
     def is_suspect(self, site_id: int) -> bool:

@@ -21,7 +21,6 @@ from hypothesis import HealthCheck, settings
 from web import Authority, NameServer, Site
 
 ROOT = Path(__file__).resolve().parent.parent
-GOLDEN = ROOT / "tests" / "golden"
 LEAK_WAIT_S = float(os.environ.get("LEAK_WAIT_S", "30"))
 """How long a thread, process or socket may take to end after its test."""
 
@@ -29,10 +28,6 @@ LEAK_WAIT_S = float(os.environ.get("LEAK_WAIT_S", "30"))
 settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("weft", settings.get_profile("search"), derandomize=True, database=None)
 settings.load_profile("weft")
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-golden", action="store_true", help="write golden files anew instead of comparing")
 
 
 # --- leaks
@@ -314,25 +309,3 @@ def weft(tmp_path: Path, no_leaks: None) -> Iterator[Weft]:
     runner = Weft(tmp_path)
     yield runner
     runner.close()
-
-
-# --- golden files
-
-
-@pytest.fixture
-def golden(request: pytest.FixtureRequest) -> Callable[[str, str | bytes], None]:
-    """Compares with a file of tests/golden, or writes it with ``--update-golden``."""
-    update = bool(request.config.getoption("--update-golden"))
-
-    def compare(name: str, actual: str | bytes) -> None:
-        content = actual.encode() if isinstance(actual, str) else actual
-        place = GOLDEN / name
-        if update:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(content)
-            return
-        if not place.is_file():
-            pytest.fail(f"there is no golden file {name}; write it with --update-golden")
-        assert content == place.read_bytes(), f"differs from tests/golden/{name}"
-
-    return compare

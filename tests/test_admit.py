@@ -226,20 +226,20 @@ def test_links_by_kind_nofollow_depth_and_hops() -> None:
         LinkKind.REDIRECT.value,
         LinkKind.SITEMAP.value,
     )
-    assert judge.judge_link(a, "", False, 2, 0, SEED) is ADMITTED
-    assert judge.judge_link(image, "nofollow", True, 9, 99, SEED).reason is Reason.KIND_NOT_FOLLOWED
-    assert judge.judge_link(a, "noopener NoFollow", False, 9, 0, SEED).reason is Reason.NOFOLLOW
-    assert judge.judge_link(a, "", True, 1, 0, SEED).reason is Reason.NOFOLLOW
-    assert judge.judge_link(a, "nofollowers", False, 1, 0, SEED) is ADMITTED
-    assert judge.judge_link(redirect, "", True, 1, 1, SEED) is ADMITTED
-    assert judge.judge_link(sitemap, "", True, 1, 0, SEED) is ADMITTED
-    assert judge.judge_link(a, "", False, 3, 0, SEED).reason is Reason.TOO_DEEP
-    assert judge.judge_link(redirect, "", False, 0, 10, SEED) is ADMITTED
-    assert judge.judge_link(redirect, "", False, 0, 11, SEED).reason is Reason.TOO_MANY_REDIRECTS
+    assert judge.judge_link(a, "", False, 2, 0, SEED, SEED) is ADMITTED
+    assert judge.judge_link(image, "nofollow", True, 9, 99, SEED, SEED).reason is Reason.KIND_NOT_FOLLOWED
+    assert judge.judge_link(a, "noopener NoFollow", False, 9, 0, SEED, SEED).reason is Reason.NOFOLLOW
+    assert judge.judge_link(a, "", True, 1, 0, SEED, SEED).reason is Reason.NOFOLLOW
+    assert judge.judge_link(a, "nofollowers", False, 1, 0, SEED, SEED) is ADMITTED
+    assert judge.judge_link(redirect, "", True, 1, 1, SEED, SEED) is ADMITTED
+    assert judge.judge_link(sitemap, "", True, 1, 0, SEED, SEED) is ADMITTED
+    assert judge.judge_link(a, "", False, 3, 0, SEED, SEED).reason is Reason.TOO_DEEP
+    assert judge.judge_link(redirect, "", False, 0, 10, SEED, SEED) is ADMITTED
+    assert judge.judge_link(redirect, "", False, 0, 11, SEED, SEED).reason is Reason.TOO_MANY_REDIRECTS
     follows = admission(follow=("a", "link"), follow_nofollow=True)
-    assert follows.judge_link(a, "nofollow", True, 9, 0, SEED) is ADMITTED
-    assert follows.judge_link(LinkKind.LINK.value, "", False, 9, 0, SEED) is ADMITTED
-    assert follows.judge_link(LinkKind.FRAME.value, "", False, 9, 0, SEED).reason is Reason.KIND_NOT_FOLLOWED
+    assert follows.judge_link(a, "nofollow", True, 9, 0, SEED, SEED) is ADMITTED
+    assert follows.judge_link(LinkKind.LINK.value, "", False, 9, 0, SEED, SEED) is ADMITTED
+    assert follows.judge_link(LinkKind.FRAME.value, "", False, 9, 0, SEED, SEED).reason is Reason.KIND_NOT_FOLLOWED
 
 
 def test_wrong_specifications_are_errors() -> None:

@@ -720,10 +720,3 @@ def test_leaks_fail(kind: str, tmp_path: Path) -> None:
         env={"PYTHONPATH": f"{TESTS}:{TESTS.parent / 'src'}", "PATH": "/usr/bin:/bin", "LEAK_WAIT_S": "0.2"},
     )  # fmt: skip
     assert run.returncode == 1 and f"left behind: {kind}" in run.stdout, run.stdout + run.stderr
-
-
-def test_golden_files_are_compared(golden: Callable[[str, str | bytes], None], request: pytest.FixtureRequest) -> None:
-    if request.config.getoption("--update-golden"):
-        pytest.skip("golden files are being written")
-    with pytest.raises(pytest.fail.Exception, match="there is no golden file"):
-        golden("bench/never-written.txt", "text")

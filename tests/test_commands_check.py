@@ -160,11 +160,11 @@ def cut_warc(folder: Path) -> None:
     os.truncate(path, path.stat().st_size // 2)
 
 
-def flip_warc(folder: Path) -> None:
-    """One byte of the payload is another; the file is packed again, so that only digests can tell."""
+def flip_warc(folder: Path, what: bytes = b"to a</a>") -> None:
+    """One byte, of a payload by default, is another; the file is packed again, so that only digests can tell."""
     path = warc_of(folder)
     data = bytearray(gzip.decompress(path.read_bytes()))
-    place = data.index(b"to a</a>")
+    place = data.index(what)
     data[place] ^= 1
     members = [b"WARC/1.1" + part for part in bytes(data).split(b"WARC/1.1")[1:]]
     path.write_bytes(b"".join(gzip.compress(member) for member in members))
@@ -258,6 +258,21 @@ def test_every_damage_is_found(folder: Path, damage: Damage, kind: str) -> None:
     assert run.code == 1
     assert f"{kind}: " in run.stdout
     assert "is NOT consistent" in run.stdout
+
+
+def test_records_with_and_without_digests_of_their_blocks(site: Site, weft: Weft, tmp_path: Path) -> None:
+    """What `--block-digest` adds is proved where it is; a resume may change it, as an older version's folder has it."""
+    site.page("/", links=["/a"])
+    site.page("/a")
+    weft("crawl", site.at("/"), "--delay", "0", "--max-pages", "1", "--block-digest", "-o", "crawl")
+    weft("resume", "crawl", "--max-pages", "none", "--no-block-digest")
+    folder = tmp_path / "crawl"
+    first, second = (gzip.decompress(path.read_bytes()) for path in sorted((folder / "warc").glob("*.warc.gz")))
+    assert first.count(b"WARC-Block-Digest: sha1:") == first.count(b"WARC/1.1\r\n") > 2
+    assert b"WARC-Payload-Digest: sha1:" in second and b"WARC-Block-Digest" not in second
+    assert kinds_of(folder) == set()
+    flip_warc(folder, b"Accept:")  # in the head of a request, of which only its block's digest tells
+    assert "RECORD_DIGEST" in kinds_of(folder)
 
 
 def test_a_killed_crawl_has_notes_and_no_problems(folder: Path) -> None:

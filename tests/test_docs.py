@@ -337,7 +337,9 @@ def test_readme_example_gives_what_the_readme_says(site: Site, weft: Weft, tmp_p
     home = f"http://example.org:{site.port}"
     outputs = []
     for words in commands_in(readme):
-        where = ["--resolve", "example.org=127.0.0.1", "--delay", "0"] if words[1] == "crawl" else []
+        where = (
+            ["--resolve", "example.org=127.0.0.1", "--delay", "0", "-o", "example.org"] if words[1] == "crawl" else []
+        )
         run = weft(*(word.replace("https://example.org", home) for word in words[1:]), *where)
         assert run.code == 0, run.stderr
         outputs += [*run.stdout.splitlines(), *run.stderr.splitlines()]
@@ -374,7 +376,7 @@ def test_each_run_leaves_its_words_in_the_log(weft: Weft, site: Site) -> None:
     assert weft("crawl", site.url, "-o", "out", "--delay", "0", "--max-pages", "1", "--ignore-robots").code == 0
     assert weft("resume", "out", "--max-pages", "none", "--quiet").code == 0
     lines = (weft.folder / "out" / "logs" / "weft.log").read_text(encoding="utf-8").splitlines()
-    begins = f"weft {__version__} begins{'' if native.is_there else ', without its compiled parts'}"
+    begins = f"weft {__version__} begins{'' if native.is_compiled else ', without its compiled parts'}"
     ignored = "robots.txt is ignored (--ignore-robots): make sure that you may"
     assert [re.sub(r".* waiting\): ", "", line.partition("Z ")[2]) for line in lines] == [
         *(begins, ignored, "--max-pages is reached; go on with: weft resume out --max-pages ..."),

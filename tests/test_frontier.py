@@ -9,13 +9,13 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from memory_frontier import MemoryFrontier
 
 from weft.db import Database, open_writer
 from weft.errors import Reason
 from weft.frontier.given import Memory, Policies
 from weft.frontier.leases import AddressOf
 from weft.frontier.links import Home
-from weft.frontier.memory import MemoryFrontier
 from weft.frontier.polite import AGAIN, END, Schedule, Site, Waiting
 from weft.frontier.settling import Settled
 from weft.frontier.sql import SqlFrontier
@@ -46,7 +46,9 @@ class PlainJudge:
     def judge_url(self, url: str, site_id: int, parent: Parent | None) -> Verdict:
         return ADMITTED if belongs(url) else Verdict(Reason.OUT_OF_SCOPE)
 
-    def judge_link(self, kind: int, rel: str, nofollow: bool, depth: int, hops: int, target: str) -> Verdict:
+    def judge_link(
+        self, kind: int, rel: str, nofollow: bool, depth: int, hops: int, target: str, source: str
+    ) -> Verdict:
         if kind not in FOLLOWED:
             return Verdict(Reason.KIND_NOT_FOLLOWED)
         if "nofollow" in rel:

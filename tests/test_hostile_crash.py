@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import resource
@@ -13,6 +14,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -234,12 +236,47 @@ def test_full_disk(site: Site, weft: Weft, tiny_disk: Callable[[int], Path]) -> 
     assert run.code == 1, (run.code, run.stderr)
     assert "Traceback" not in run.stderr and "bug in weft" not in run.stderr and run.stderr.count("\n") <= 3, run.stderr
     assert "full" in run.stderr or "space" in run.stderr, run.stderr
+    assert stop_reason(weft, disk / "out") == "disk full"
     subprocess.run(["mount", "-o", "remount,size=40m", str(disk)], check=True)
     again = weft("resume", disk / "out", "--quiet")
     assert again.code == 0, again.stderr
     pages = stored(disk / "out")
     assert pages == {site.at(path): ("C", 200) for path in paths}
     assert weft("check", disk / "out").code == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--processes", "1"], ["--processes", "2"], ["--processes", "2", "--near-duplicates", "0.9"]],
+    ids=["alone", "beside a worker", "by workers"],
+)
+def test_filled_by_others(site: Site, weft: Weft, tiny_disk: Callable[[int], Path], words: list[str]) -> None:
+    """Others leave no byte: the run is known as one that the full disk ended, and the resume as one after a kill."""
+    disk = tiny_disk(6_000)
+    paths = heavy(site)
+
+    def fill(request: Request) -> Response:
+        with suppress(OSError), (disk / "filler").open("wb", buffering=0) as file:
+            while True:
+                file.write(bytes(4_096))
+        return Response(b"<p>late</p>")
+
+    site.serve("/p20", fill)
+    run = weft("crawl", site.url, "-o", disk / "out", *QUICK, *words)
+    assert run.code == 1 and "Traceback" not in run.stderr, (run.code, run.stderr)
+    assert stop_reason(weft, disk / "out") == "disk full"
+    shown = weft("status", disk / "out").stdout
+    assert "stopped (disk full)" in shown, shown
+    (disk / "filler").unlink()
+    site.page("/p20", body="<p>late</p>")
+    again = weft("resume", disk / "out", "--quiet")
+    assert again.code == 0, again.stderr
+    assert stored(disk / "out") == {site.at(path): ("C", 200) for path in paths}
+    assert stop_reason(weft, disk / "out") == "done" and weft("check", disk / "out").code == 0
+
+
+def stop_reason(weft: Weft, folder: Path) -> str:
+    return str(json.loads(weft("status", folder, "--json").stdout)["stop_reason"])
 
 
 def test_full_from_the_start(site: Site, weft: Weft, tiny_disk: Callable[[int], Path]) -> None:

@@ -190,6 +190,35 @@ def test_crawl_delay(by_default: tuple[Site, Crawled], host: str, delay_s: float
 
 
 @pytest.mark.parametrize(
+    ("asked", "told", "waits"), [("172800", "2 days", True), ("86400", "24 h", False), ("5400", "90 min", False)]
+)
+def test_a_capped_crawl_delay_is_told(site: Site, weft: Weft, asked: str, told: str, waits: bool) -> None:
+    """Screen and log say that robots.txt asks for more than it gets; a site that asks for more than a day between
+    requests has its pages asked before its sitemaps, after a resume too."""
+    site.robots(f"User-agent: *\nCrawl-delay: {asked}\nSitemap: /1.xml\nSitemap: /2.xml\n")
+    pages = ["/", "/a", "/b", "/c", "/d"]
+    for path, link in zip(pages, [*pages[1:], "/d"], strict=True):
+        site.page(path, [link])
+    for name in ("1", "2"):
+        site.file(f"/{name}.xml", f"<urlset><url><loc>{site.at('/d')}</loc></url></urlset>".encode(), "application/xml")
+    run = weft("crawl", site.url, "-o", "out", "--max-crawl-delay", "0.3", "--delay", "0", "--max-pages", "2")
+    words = f"robots.txt of {site.url.rstrip('/')} asks for {told}, capped to 0.3 s"
+    assert run.code == 0 and run.stderr.count(words) == 1, run.stderr
+    assert words in (weft.folder / "out" / "logs" / "weft.log").read_text()
+    assert weft("resume", "out", "--max-pages", "100", "--quiet").code == 0
+    paths = [path for path in site.paths() if path != "/robots.txt"]
+    assert sorted(paths) == sorted([*pages, "/1.xml", "/2.xml"])
+    assert (paths[:5] == pages) is waits, paths
+
+
+def test_a_crawl_delay_within_the_bound_is_not_told(site: Site, weft: Weft) -> None:
+    site.robots("User-agent: *\nCrawl-delay: 0.3\n")
+    site.page("/")
+    run = weft("crawl", site.url, "-o", "out", "--max-crawl-delay", "0.3", "--delay", "0")
+    assert run.code == 0 and "asks for" not in run.stderr, run.stderr
+
+
+@pytest.mark.parametrize(
     ("host", "path", "least_s"),
     [
         ("seconds.test", "/busy", 2.0),

@@ -415,6 +415,51 @@ def test_refreshes_are_links_and_their_loops_end(tmp_path: Path, site: Site) -> 
     )
 
 
+@pytest.mark.parametrize("in_header", [False, True], ids=["meta", "header"])
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_refreshes_at_once_are_a_chain_of_redirects(
+    tmp_path: Path, site: Site, in_header: bool, processes: str
+) -> None:
+    """Refreshes after 0 s are bounded like redirects, also mixed with them; those that let a reader read are not."""
+    for delay_s in (0, 5):
+        for hop in range(12):
+            says = f"{delay_s}; url=/{delay_s}/{hop + 1}"
+            if in_header:
+                site.page(f"/{delay_s}/{hop}", headers={"Refresh": says}, host=HOST)
+            else:
+                head = f"<meta http-equiv=refresh content='{says}'>"
+                links = ["", f"/{delay_s}/{hop + 1}", f"/{delay_s}/{max(hop - 1, 0)}"]  # itself, on, and back
+                site.page(f"/{delay_s}/{hop}", links, head=head, host=HOST)
+        site.page(f"/{delay_s}/12", host=HOST)
+    for hop in range(9):
+        site.redirect(f"/mixed/{hop}", f"/mixed/{hop + 1}", host=HOST)
+    for hop in (9, 10):
+        site.page(f"/mixed/{hop}", head=f"<meta http-equiv=refresh content='0;/mixed/{hop + 1}'>", host=HOST)
+    lay_out(site, ["/0/0", "/5/0", "/mixed/0"])
+    options = (*FAST, *at_host(site), "--processes", processes)
+    crawled = crawl(tmp_path, [site.at("/", HOST)], *options)
+    assert_healthy(crawled, site)
+    for path in ("/0/11", "/mixed/11"):
+        last = crawled.page(site.at(path, HOST))
+        assert (last.state, last.reason) == (None, "TOO_MANY_REDIRECTS"), last
+        assert not site.asked(path)
+    assert crawled.page(site.at("/0/10", HOST)).depth == 11 and crawled.page(site.at("/mixed/10", HOST)).depth == 2
+    assert site.asked("/5/12") == 1
+
+
+def test_a_link_leads_past_a_chain_of_refreshes(tmp_path: Path, site: Site) -> None:
+    """R2: what too many refreshes lead to is admitted when a link is found, and so is what lies behind it."""
+    for hop in range(24):
+        site.page(f"/{hop}", head=f"<meta http-equiv=refresh content='0;/{hop + 1}'>", host=HOST)
+    site.page("/24", host=HOST)
+    site.page("/late", ["/11"], host=HOST)
+    lay_out(site, ["/0", "/late"])
+    crawled = crawl(tmp_path, [site.at("/", HOST)], *FAST, *at_host(site), "--max-redirects", "10")
+    assert_healthy(crawled, site)
+    assert site.asked("/21") == 1 and crawled.page(site.at("/21", HOST)).depth == 12
+    assert crawled.page(site.at("/22", HOST)).reason == "TOO_MANY_REDIRECTS"
+
+
 def test_odd_redirects(tmp_path: Path, site: Site) -> None:
     """Bodies of redirects are no pages, unless they lead nowhere; two Locations, statuses that do not redirect."""
 

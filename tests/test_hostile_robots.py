@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -430,20 +431,23 @@ def test_unavailable_is_asked_again_by_a_resume(site: Site, weft: Weft) -> None:
 
 
 def test_seed_forbidden(site: Site, weft: Weft) -> None:
-    """R7: a start address is no excuse; the crawl ends and tells why it has nothing, and so does a resume."""
+    """R7: a start address is no excuse; the crawl has failed and tells why it has nothing, and so does a resume."""
     site.robots("User-agent: *\nDisallow: /\n")
     run = weft("crawl", site.at("/x"), "-o", "out", "--delay", "0")
     assert site.paths() == ["/robots.txt"]
-    assert run.code == 0
+    assert run.code == 1 and json.loads(weft("status", "out", "--json").stdout)["stop_reason"] == "failed"
     told = f"no seed may be asked: ROBOTS_DISALLOWED (weft why out {site.at('/x')} tells more)"
     assert told in run.stderr
-    assert told in weft("resume", "out").stderr
+    again = weft("resume", "out")
+    assert again.code == 1 and told in again.stderr
     assert "ROBOTS_DISALLOWED" in weft("pages", "out", "--all").stdout
 
 
 def test_one_seed_forbidden(site: Site, weft: Weft) -> None:
-    """Where another seed answers, that one of them is forbidden is told by its row, and the crawl is done."""
+    """Where another seed answers, the crawl is done, and its last line names the one that is forbidden."""
     site.robots("User-agent: *\nDisallow: /x\n")
     site.page("/")
     run = weft("crawl", site.at("/x"), site.at("/"), "-o", "out", "--delay", "0")
-    assert run.code == 0 and "nothing is left to fetch" in run.stderr
+    assert run.code == 0
+    told = f"nothing is left to fetch; 1 of 2 seeds gave no page: {site.at('/x')} ROBOTS_DISALLOWED (weft why out "
+    assert told in run.stderr

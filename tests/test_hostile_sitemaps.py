@@ -356,6 +356,33 @@ def test_pages_do_not_wait_for_sitemaps(site: Site, tmp_path: Path) -> None:
     assert paths.count("/hang.xml") == 2 and len(paths) == 46
 
 
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_sitemaps_have_a_bound_of_their_own(site: Site, weft: Weft, processes: str) -> None:
+    """sitemaps.org: 50 MB unpacked, whatever --max-size is; past it the entries read so far count, and it is told."""
+    head, filler = urlset(*(site.at(f"/{name}") for name in "ab")).removesuffix(b"</urlset>"), b" " * 1_000_000
+    last = urlset(site.at("/late")).partition(b"<url>")
+    end = b"".join(last[1:])
+    large, too_large = head + 30 * filler + end, head + 53 * filler + end
+    site.robots("Sitemap: /plain.xml\nSitemap: /packed.xml.gz\nSitemap: /encoded.xml\nSitemap: /large.xml\n")
+    site.file("/plain.xml", too_large.replace(b"/a<", b"/plain<"), XML)
+    site.file("/packed.xml.gz", gzip.compress(too_large.replace(b"/a<", b"/packed<"), 1), "application/gzip")
+    encoded = gzip.compress(too_large.replace(b"/a<", b"/encoded<"), 1)
+    site.file("/encoded.xml", encoded, XML, headers={"Content-Encoding": "gzip"})
+    site.file("/large.xml", large.replace(b"/late<", b"/within<"), XML)
+    for path in ("/", "/a", "/b", "/plain", "/packed", "/encoded", "/within", "/late"):
+        site.page(path)
+    words = ["--delay", "0", "--max-size", "10k", "--processes", processes]
+    run = weft("crawl", site.url, "-o", "out", *words)
+    assert run.code == 0, run.stderr
+    for path in ("/plain", "/packed", "/encoded", "/within", "/a", "/b"):
+        assert site.asked(path) == 1, path
+    assert not site.asked("/late")
+    for name in ("plain.xml", "packed.xml.gz", "encoded.xml"):
+        (told,) = [line for line in run.stderr.splitlines() if name in line]
+        assert "52428800 bytes: the rest is left out, 2 entries so far count" in told
+    assert "large.xml" not in run.stderr
+
+
 def test_a_sitemap_is_tried_again_when_it_is_time(site: Site, tmp_path: Path) -> None:
     """Promise 4: Retry-After counts for sitemaps too, and keeps no page waiting meanwhile."""
     asked_s: list[float] = []

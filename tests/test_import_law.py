@@ -15,7 +15,7 @@ import pytest
 SOURCE = Path(__file__).resolve().parent.parent / "src"
 STAGES = ("frontier", "fetch", "parse", "judge", "store")
 IMPLEMENTATIONS = (*STAGES, "derive", "assemble", "observe", "options")
-SHARED = ("records", "ports", "errors", "url", "spec", "lazy", "dates", "location", "native", "shared")
+SHARED = ("records", "ports", "errors", "url", "spec", "text", "dates", "location", "native")
 SQL_MODULES = ("weft.frontier", "weft.store", "weft.fetch.site", "weft.fetch.sitemap_queue")
 HEAVY = (
     "rich",
@@ -27,7 +27,6 @@ HEAVY = (
     "sqlite3",
     "re2",
     "url_py",
-    "aiodns",
     "argparse",
 )
 
@@ -38,8 +37,7 @@ LOOP_MAY_KNOW = {
 """The value types that the loop builds or takes apart; it knows nothing else of the stations."""
 
 PURE_LEAVES = tuple(
-    f"weft.{name}"
-    for name in ("dates", "errors", "lazy", "location", "native", "records", "safe", "shared", "spec", "url")
+    f"weft.{name}" for name in ("dates", "errors", "location", "native", "records", "safe", "spec", "text", "url")
 )
 """What everybody may import imports nothing of weft but its likes."""
 

@@ -5,6 +5,7 @@ Promise 1 of the design, R5 and E1. `bench/kill.py` does the same with any numbe
 
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
 import struct
@@ -31,6 +32,27 @@ def test_killed_at_random_moments(capsys: pytest.CaptureFixture[str]) -> None:
     asked again; each visit has its WARC record, each record its visit."""
     code = kill.main(["--runs", "3", "--kills", "5", "--seed", "3", *SMALL])
     assert code == 0, capsys.readouterr().out
+
+
+def test_a_kill_costs_little(capsys: pytest.CaptureFixture[str]) -> None:
+    """DESIGN section 2, the tick: at up to 400 pages a second a kill has at most 18 URLs asked again; so the mean."""
+    words = [
+        "--runs",
+        "3",
+        "--kills",
+        "4",
+        "--seed",
+        "3",
+        "--pages",
+        "600",
+        "--delay",
+        "0.0075",
+        "--no-check",
+        "--json",
+    ]
+    assert kill.main(words) == 0
+    runs = json.loads(capsys.readouterr().out)["runs"]
+    assert sum(run["asked_twice"] for run in runs) <= 18 * sum(len(run["kills"]) for run in runs), runs
 
 
 def test_stopped_and_frozen_at_random_moments(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
 import os
 import re
 import stat
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -21,7 +18,7 @@ from hypothesis import strategies as st
 from web import Authority
 
 from weft import cli
-from weft.commands import arguments, ordinary
+from weft.commands import arguments
 from weft.errors import SpecError
 from weft.options import (
     BY_NAME,
@@ -65,7 +62,7 @@ def failure(*words: str) -> str:
     with pytest.raises(SpecError) as raised:
         args = arguments.parse("crawl", words)
         assert args is not None
-        crawl_order(args.seeds, ordinary.options_given(args), config=args.config, warn=lambda _: None, environment={})
+        crawl_order(args.seeds, arguments.options_given(args), config=args.config, warn=lambda _: None, environment={})
     assert raised.value.exit_code == 2
     return str(raised.value)
 
@@ -113,7 +110,7 @@ def test_examples_are_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
         if option.example:
             args = arguments.parse("crawl", [SEED, option.flag, option.example.strip("'")])
             assert args is not None
-            crawl_order(args.seeds, ordinary.options_given(args), warn=no_warning, environment={})
+            crawl_order(args.seeds, arguments.options_given(args), warn=no_warning, environment={})
 
 
 def test_reference_page_names_every_option() -> None:
@@ -191,7 +188,7 @@ def test_command_line_reaches_the_specification() -> None:
     )
     args = arguments.parse("crawl", words.split())
     assert args is not None and args.seeds == ["example.org", "other.org"]
-    order = crawl_order(args.seeds, ordinary.options_given(args), warn=no_warning, environment={})
+    order = crawl_order(args.seeds, arguments.options_given(args), warn=no_warning, environment={})
     assert order.run.output == "out" and order.spec.limits.max_pages == 5 and order.spec.limits.max_time_s == 7_200
     assert order.spec.scope.reject == ("a", "b") and not order.spec.keep.archive
     assert "iframe" not in order.spec.scope.follow and "a" in order.spec.scope.follow
@@ -340,7 +337,7 @@ def test_file_gives_options_and_seeds_and_the_command_line_wins(tmp_path: Path) 
     args = arguments.parse("crawl", ["-c", str(path), "--max-pages", "20", "--no-wait", "--header", "b: 3"])
     assert args is not None
     spec = crawl_order(
-        args.seeds, ordinary.options_given(args), config=args.config, warn=no_warning, environment={}
+        args.seeds, arguments.options_given(args), config=args.config, warn=no_warning, environment={}
     ).spec
     assert spec.seeds == ("https://a.example/",) and spec.limits.max_pages == 20 and spec.politeness.delay_s == 2
     assert spec.scope.sitemaps == "no" and not spec.limits.wait and spec.identity.headers == ("A: 1", "b: 3")
@@ -626,71 +623,13 @@ def test_control_characters_of_others_stay_text(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().err == "weft: warning: a\\u001b[2J\\u202eb\u00e9\n"
 
 
-def flags_of(command: str) -> list[str]:
-    return [flag for action in arguments.parser_of(command)._actions for flag in action.option_strings]
-
-
-def outcome_of(parse: Callable[[str, Sequence[str]], object], command: str, words: Sequence[str]) -> object:
-    """The arguments, or what is said of them."""
-    try:
-        args = parse(command, words)
-    except (SpecError, ValueError) as error:
-        return str(error)
-    return args and vars(args)
-
-
-VALUES = [
-    "",
-    "1",
-    "0.5s",
-    "a=b",
-    "=",
-    "==x",
-    "-",
-    "--",
-    "-x",
-    "--x",
-    "+link,-iframe",
-    "https://a.test/",
-    "two words",
-    "č",
-]
-LINE_PARTS = st.one_of(
-    st.sampled_from([*flags_of("crawl"), *VALUES, "--no-such", "--deläy", "--max", "-ofolder", "-o=folder", "-c=x"]),
-    st.builds("{}={}".format, st.sampled_from(flags_of("crawl")), st.sampled_from(VALUES)),
-    st.builds("{}{}".format, st.sampled_from(["-o", "-c"]), st.sampled_from(VALUES)),
-    st.text(max_size=5),
-)
-
-
-@pytest.mark.parametrize("command", ["crawl", "resume"])
-@given(words=st.lists(LINE_PARTS, max_size=6))
-@settings(max_examples=400)
-def test_ordinary_command_lines_are_read_as_argparse_reads_them(command: str, words: list[str]) -> None:
-    with contextlib.redirect_stdout(io.StringIO()):
-        assert outcome_of(ordinary.parse, command, words) == outcome_of(arguments.parse, command, words)
-
-
-@pytest.mark.parametrize("command", ["crawl", "resume"])
-def test_every_flag_is_read_without_argparse(command: str) -> None:
-    """With and without an equals sign, alone and repeated, before and behind a seed."""
-    for flag in flags_of(command):
-        for words in (["x", flag], [flag, "x"], [flag, "a", "x", flag, "b"], [f"{flag}=a", "x"], ["x", f"{flag}="]):
-            with contextlib.redirect_stdout(io.StringIO()):
-                wanted = outcome_of(arguments.parse, command, words)
-                assert outcome_of(ordinary.parse, command, words) == wanted, words
-    line = ["x", "--delay", "0", "--quiet", "--processes=1", "--no-http2", "--header", "a: b", "--header=c: d"]
-    quick = ordinary._READERS[command](line if command == "crawl" else line[:5])
-    assert quick is not None and vars(quick)["delay"] == "0" and vars(quick)["quiet"] is True
-
-
 def test_words_of_the_other_commands() -> None:
     args = arguments.parse("links", ["d", "--from", "a", "--to", "b", "--format", "csv"])
     assert args is not None and (args.folder, args.from_url, args.to_url, args.format) == ("d", "a", "b", "csv")
     args = arguments.parse("pages", ["--all", "d", "--to", "x.csv"])
     assert args is not None and args.all and args.to_file == "x.csv"
     args = arguments.parse("robots", ["https://a.test/", "--resolve", "a.test=127.0.0.1"])
-    assert args is not None and ordinary.options_given(args) == {"resolve": ["a.test=127.0.0.1"]}
+    assert args is not None and arguments.options_given(args) == {"resolve": ["a.test=127.0.0.1"]}
     args = arguments.parse("add", ["d", "a", "--", "-b"])
     assert isinstance(args, argparse.Namespace) and args.seeds == ["a", "-b"]
 

@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ops_html import OPS
 
-from weft.parse import quick
+from weft import native
+from weft.native import pure
 from weft.parse.attributes import srcset_urls
 from weft.parse.bounds import memory_bound, tree_of
 from weft.parse.directives import header_links, language_of, parse_refresh, robots_directives, x_robots_directives
@@ -37,7 +38,7 @@ def way(request: pytest.FixtureRequest) -> Iterator[None]:
     """Every page is read both ways: by the compiled reader, where there is one, and by its tree alone."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "tree":
-            patch.setattr(quick, "read", None)
+            patch.setattr(native, "read", pure.read)
         yield
 
 

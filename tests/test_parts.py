@@ -137,7 +137,7 @@ def test_a_part_for_each_class_of_the_settings(site: Site, weft: Weft, place: Pa
     assert len((place / "asked.txt").read_text().splitlines()) == 5 and (place / "stored.txt").exists()
     assert (place / "routine.txt").read_text().startswith("5 http://one.test")
     assert len((place / "result" / "pages.csv").read_text().splitlines()) == 4
-    assert "REJECTED" in weft("why", "one.test", site.at("/unwanted", "one.test"), cwd=place).stdout
+    assert "REJECTED" in weft("why", f"one.test_{site.port}", site.at("/unwanted", "one.test"), cwd=place).stdout
 
 
 def test_a_finisher_ends_the_run_and_a_resume_knows_it(site: Site, weft: Weft, place: Path) -> None:

@@ -255,7 +255,7 @@ def test_killing_the_crawl_ends_its_workers(site: Site, weft: Weft) -> None:
     for number in range(40):
         site.page(f"/slow{number}", delay_s=600.0)
     crawl = weft.start("crawl", site.url, "-o", "out", *FAST, "--processes", "3")
-    workers = 2 if native.is_there else 3  # and the crawl's own process
+    workers = 2 if native.is_compiled else 3  # and the crawl's own process
     assert _await(lambda: site.asked("/slow0") > 0 and len(kill.workers_of(crawl.pid)) == workers)
     family = [*kill.children_of(crawl.pid), *kill.workers_of(crawl.pid)]
     assert len(family) == 1 + workers
@@ -563,7 +563,7 @@ def test_a_worker_whose_folder_is_gone_says_so(tmp_path: Path) -> None:
     ours, theirs = pair()
     with ours, theirs:
         send_blocking(ours, Hello(plain, str(tmp_path / "gone"), "run-1", 1, [], 0.0, 0))
-        asyncio.run(worker_main(receive_blocking(theirs, Hello), theirs, None, None))
+        asyncio.run(worker_main(receive_blocking(theirs, Hello), theirs, None))
         report = receive_blocking(ours, Report)
     assert report is not None and "gone" in report.failure
     assert "is gone: somebody has removed or moved it" in report.failure

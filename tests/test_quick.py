@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft import native
-from weft.parse import quick
+from weft.native import pure
 from weft.parse.html import Reading, parse_page
 from weft.parse.quick import QuickPage
 from weft.records import Parsed
 from weft.url import resolving
 
-pytestmark = pytest.mark.skipif(native.read is None, reason="weft was set up without a C compiler")
+pytestmark = pytest.mark.skipif(not native.is_compiled, reason="weft was set up without a C compiler")
 
 URL = "http://h.test/dir/page.html"
 MANUALS = Path("/usr/share/doc")
@@ -32,18 +32,18 @@ TAKEN, LEFT = True, False
 def ways(body: bytes, content_type: str = "text/html; charset=utf-8", max_links: int = 20_000) -> tuple[bool, Parsed]:
     """Whether the reader took the page, and what it says both ways, which must be the same."""
     answers: list[tuple[bytes, bytes] | None] = []
+    compiled = native.read
 
     def read(*args: object) -> tuple[bytes, bytes] | None:
-        assert native.read is not None
-        answers.append(native.read(*args))
+        answers.append(compiled(*args))
         return answers[-1]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(quick, "read", read)
+        patch.setattr(native, "read", read)
         patch.setattr(resolving, "_shared", resolving._SharedMeanings())
         found = parse_page(body, URL, content_type, reading=Reading(max_links=max_links))
         found.links.unpack()
-        patch.setattr(quick, "read", None)
+        patch.setattr(native, "read", pure.read)
         patch.setattr(resolving, "_shared", resolving._SharedMeanings())  # what one has found the other must not know
         assert found == parse_page(body, URL, content_type, reading=Reading(max_links=max_links))
     return answers[-1:] not in ([], [None]), found

@@ -292,7 +292,7 @@ def test_the_stop_file_stops_it_and_it_goes_on_later(site: Site, weft: Weft, run
     _, stderr = process.communicate(timeout=300)
     assert process.returncode == 3 and b"stop.txt is there" in stderr, stderr
     first = judge_partial(site, place)
-    process = weft.start("resume", "one.test", cwd=place)
+    process = weft.start("resume", f"one.test_{site.port}", cwd=place)
     wait_until(lambda: len(site.requests) > first + 10, "progress of the resume")
     os.utime(stop)
     assert process.wait(120) == 3
@@ -328,7 +328,7 @@ def test_after_a_kill_the_resume_writes_them(site: Site, weft: Weft, running: tu
     weft.kill(process)
     process.wait(60)
     assert not (place / "result").exists()
-    assert weft("resume", "one.test", "--site", f"one.test:{site.port} delay=0", cwd=place).code == 0
+    assert weft("resume", f"one.test_{site.port}", "--site", f"one.test:{site.port} delay=0", cwd=place).code == 0
     assert judge_partial(site, place) == 400
 
 
@@ -338,7 +338,7 @@ def test_results_that_cannot_be_written_are_told(site: Site, weft: Weft, tmp_pat
     (place / "result").write_text("in the way")
     run = weft("crawl", "-c", "settings.ini", *ANY_TEST, cwd=place)
     assert run.code == 1 and "the graphs cannot be written" in run.stderr and "result is a file" in run.stderr
-    assert weft("check", "one.test", cwd=place).code == 0, "the crawl itself is stored"
+    assert weft("check", f"one.test_{site.port}", cwd=place).code == 0, "the crawl itself is stored"
 
 
 # --- the settings

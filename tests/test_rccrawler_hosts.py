@@ -145,6 +145,93 @@ def test_robots_txt_may_ask_for_more_than_the_line(site: Site, weft: Weft, tmp_p
     assert site.hurry_s(0.6, "a.test", first=1) < 0.3
 
 
+# --- each site by its own links
+
+
+def two_sites(site: Site) -> tuple[str, str]:
+    """Two sites; a.test leads to pages of b.test that its own links reach later, or never."""
+    other = f"http://b.test:{site.port}"
+    site.page("/", ["/1", f"{other}/1/far", f"{other}/unlinked", f"{other}/moved"], host="a.test")
+    site.page("/1", host="a.test")
+    site.redirect("/2", f"{other}/by-redirect", 301, host="a.test")
+    site.page("/", ["/1"], host="b.test")
+    site.page("/1", ["/1/near"], host="b.test")
+    site.page("/1/near", ["/1/far"], host="b.test")
+    site.page("/1/far", ["/1/farther"], host="b.test")
+    for path in ("/1/farther", "/unlinked", "/moved", "/by-redirect"):
+        site.page(path, host="b.test")
+    return f"http://a.test:{site.port}", other
+
+
+def depths(folder: Path, url: str) -> dict[str, int]:
+    """The pages of a site that were asked, each with its level."""
+    with StoredCrawl(folder) as stored:
+        return {page.url.removeprefix(url): page.depth for page in stored.pages() if page.url.startswith(url)}
+
+
+def test_a_link_from_another_site_adds_no_page_and_shortens_no_level(site: Site, weft: Weft, tmp_path: Path) -> None:
+    """R2, R12: pages and levels are those of the site crawled alone, whichever site is asked first."""
+    a, b = two_sites(site)
+    site.page("/1", ["/2"], host="a.test")
+    (tmp_path / "alone.txt").write_text(f"{b};1;3;0\n")
+    assert weft("crawl", "alone.txt", "--mode", "graph", "-o", "alone", *ANY_TEST).code == 0
+    (tmp_path / "hosts.txt").write_text(f"{a};4;-1;0\n{b};1;3;100\n")
+    assert weft("crawl", "hosts.txt", "--mode", "graph", "-o", "out", *ANY_TEST).code == 0
+    alone = depths(tmp_path / "alone", b)
+    assert alone == {"/": 0, "/1": 1, "/1/near": 2, "/1/far": 3} == depths(tmp_path / "out", b)
+    assert depths(tmp_path / "out", a) == {"/": 0, "/1": 1, "/2": 2}
+    why = weft("why", "out", f"{b}/unlinked").stdout
+    assert "OTHER_SITE" in why and "--same-site" in why
+    assert weft("check", "out").code == 0
+
+
+def test_without_same_site_a_link_from_another_seed_counts(site: Site, weft: Weft, tmp_path: Path) -> None:
+    a, b = two_sites(site)
+    (tmp_path / "hosts.txt").write_text(f"{a};4;-1;0\n{b};1;3;100\n")
+    (tmp_path / "together.toml").write_text('mode = "graph"\nsame-site = false\n')
+    run = weft("crawl", "hosts.txt", "-c", "together.toml", "-o", "out", *ANY_TEST)
+    assert run.code == 0, run.stderr
+    found = depths(tmp_path / "out", b)
+    assert found["/1/far"] == 1 and found["/unlinked"] == 1
+
+
+def test_a_level_that_is_raised_later_lets_in_what_its_own_links_reach(site: Site, weft: Weft, tmp_path: Path) -> None:
+    """Met first by a link from another site, then by one of its own that lay too deep."""
+    a, b = two_sites(site)
+    (tmp_path / "hosts.txt").write_text(f"{a};4;-1;0\n{b};1;2;100\n")
+    assert weft("crawl", "hosts.txt", "--mode", "graph", "-o", "out", *ANY_TEST).code == 0
+    assert depths(tmp_path / "out", b) == {"/": 0, "/1": 1, "/1/near": 2}
+    assert weft("resume", "out", "--site", f"b.test:{site.port} max-depth=4").code == 0
+    assert depths(tmp_path / "out", b) == {"/": 0, "/1": 1, "/1/near": 2, "/1/far": 3, "/1/farther": 4}
+
+
+def test_a_site_that_is_added_later_is_crawled_by_its_own_links(site: Site, weft: Weft, tmp_path: Path) -> None:
+    a, b = two_sites(site)
+    (tmp_path / "hosts.txt").write_text(f"{a};4;-1;0\n")
+    assert weft("crawl", "hosts.txt", "--mode", "graph", "-o", "out", *ANY_TEST).code == 0
+    assert weft("add", "out", b).code == 0 and weft("resume", "out").code == 0
+    assert depths(tmp_path / "out", b) == {"/": 0, "/1": 1, "/1/near": 2, "/1/far": 3, "/1/farther": 4}
+
+
+def test_an_index_page_may_redirect_to_another_host(site: Site, weft: Weft, tmp_path: Path) -> None:
+    """The host that it leads to is the site of that line, also after a resume; another line's site stays its own."""
+    port = site.port
+    site.redirect("/", f"http://www.a.test:{port}/", 301, host="a.test")
+    site.page("/", [f"http://a.test:{port}/old", "/1", f"http://b.test:{port}/unlinked"], host="www.a.test")
+    site.page("/1", ["/2"], host="www.a.test")
+    site.page("/2", host="www.a.test")
+    site.redirect("/old", f"http://www.a.test:{port}/new", 301, host="a.test")
+    site.page("/new", host="www.a.test")
+    for path in ("/", "/unlinked"):
+        site.page(path, host="b.test")
+    seeds = (f"http://a.test:{port}/", f"http://b.test:{port}/")
+    words = ("--mode", "graph", "--delay", "0", "-o", "out", *ANY_TEST)
+    assert weft("crawl", *seeds, *words, "--max-pages", "2").code == 0
+    assert weft("resume", "out", "--max-pages", "none").code == 0
+    assert set(depths(tmp_path / "out", f"http://www.a.test:{port}")) == {"/", "/1", "/2", "/new"}
+    assert site.asked("/unlinked", "b.test") == 0
+
+
 # --- the list
 
 

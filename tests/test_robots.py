@@ -7,6 +7,7 @@ import re
 import sqlite3
 
 import pytest
+from conformance import handle
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ops_robots import path_of
@@ -32,7 +33,11 @@ from weft.records import Fetched
 from weft.spec import CrawlSpec
 from weft.store.schema import TABLES
 
+_ITSELF = "/robots.txt itself: by RFC 9309, section 2.2.2 it is always allowed, and a crawl asks for it"
 DIFFERENT = {
+    "robots/allowed/00217": _ITSELF,
+    "robots/allowed/00223": _ITSELF,
+    "robots/allowed/00227": _ITSELF,
     "robots/other/00129": "401: legacy; RFC 9309, section 2.3.1.3 allows all on any 4xx, and newer cases ask for that",
     "robots/other/00130": "403: the same",
 }
@@ -166,7 +171,11 @@ class TestMatching:
         assert rules("User-agent: *\nDisallow: /a").check("/b") == (True, None, "")
 
     def test_robots_txt_itself_is_always_allowed(self) -> None:
-        assert allowed("User-agent: *\nDisallow: /", "/robots.txt") and DISALLOW_ALL.check("/robots.txt").allowed
+        text = "User-agent: *\nDisallow: /"
+        assert allowed(text, "/robots.txt") and DISALLOW_ALL.check("/robots.txt").allowed
+        given = {"robots": text.encode(), "agent": "weft", "url": "http://example.org/robots.txt"}
+        assert handle("robots.allowed", given) is True
+        assert handle("robots.allowed", given | {"url": "http://example.org/"}) is False
 
     def test_all_or_nothing(self) -> None:
         assert ALLOW_ALL.check("/a").allowed and not DISALLOW_ALL.check("/a").allowed

@@ -194,11 +194,14 @@ def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "folder"),
     [
-        ("https://www.example.org:8080/a", "www.example.org"),
+        ("https://www.example.org:8080/a", "www.example.org_8080"),
+        ("https://www.example.org:443/a", "www.example.org"),
+        ("http://[::1]:8080/", "__1_8080"),
         ("[::1]:80", "__1"),
         ("http://../", "crawl"),
         ("http://.git/", "git"),
-        ("http://127.0.0.1:9/", "127.0.0.1"),
+        ("http://127.0.0.1:9/", "127.0.0.1_9"),
+        ("https://127.0.0.1:80/", "127.0.0.1_80"),
     ],
 )
 def test_the_folder_of_a_crawl_is_the_host_of_its_first_seed(text: str, folder: str) -> None:

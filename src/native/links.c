@@ -2,7 +2,9 @@
 
 #define PY_SSIZE_T_CLEAN
 #include "json.h"
-#include "shared.h"
+#include "native.h"
+
+#include <stdint.h>
 
 /* The kind of each link as a byte: that of all, but for those that have one of their own. -1 with an exception. */
 static int fill_kinds(unsigned char *column, Py_ssize_t count, unsigned char kind, PyObject *kinds) {
@@ -70,71 +72,40 @@ static int append_number(PyObject *list, Py_ssize_t number) {
     return failed;
 }
 
-/* What processes share of the links of a page, if anything: see recall. */
-typedef struct {
-    Py_buffer memory;
-    Shared known;
-    const char *places; /* NULL: nothing */
-    PyObject *texts;
-} Sharing;
-
-/* -1 with an exception. */
-static int open_sharing(Sharing *sharing, PyObject *shared, Py_ssize_t count) {
-    Py_ssize_t size;
-    sharing->places = NULL;
-    sharing->memory.obj = NULL;
-    if (shared == Py_None) return 0;
-    if (!PyTuple_Check(shared)) {
-        PyErr_SetString(PyExc_TypeError, "no tuple");
-        return -1;
-    }
-    if (!PyArg_ParseTuple(shared, "y#w*O", &sharing->places, &size, &sharing->memory, &sharing->texts)) return -1;
-    if (differ(size, count * (Py_ssize_t)sizeof(uint32_t)) || !is_lists_of_texts(sharing->texts)) return -1;
-    return open_shared(&sharing->known, &sharing->memory);
-}
-
 /* What is known of one target: 1, 0 where nothing is, -1 with an exception. */
-static int look_up(const Sharing *sharing, PyObject *known, PyObject *target, Py_ssize_t at, uint64_t *info) {
-    uint32_t number = 0;
-    if (sharing->places) memcpy(&number, sharing->places + at * (Py_ssize_t)sizeof number, sizeof number);
-    if (number) return shared_info(&sharing->known, number, info) < 0 ? -1 : 1;
+static int look_up(PyObject *known, PyObject *target, uint64_t *info) {
     PyObject *found = PyDict_GetItemWithError(known, target);
     if (!found) return PyErr_Occurred() ? -1 : 0;
     *info = (uint64_t)info_of(found);
-    if (*info == (uint64_t)-1 && PyErr_Occurred()) return -1;
-    /* it was not there when its page was read, or is there no more: the next page may have it */
-    if (!sharing->places || !PyUnicode_Check(target)) return 1;
-    return shared_put(&sharing->known, sharing->texts, target, *info) < 0 ? -1 : 1;
+    return *info == (uint64_t)-1 && PyErr_Occurred() ? -1 : 1;
 }
 
 PyObject *recall(PyObject *Py_UNUSED(module), PyObject *args) {
-    PyObject *known, *targets, *kinds, *rels, *shared, *found = NULL;
+    PyObject *known, *targets, *kinds, *rels, *found = NULL;
     unsigned long long unknown, bound;
     unsigned char plain_kind;
     const char *by_kind;
     Py_ssize_t by_kind_size;
-    if (!PyArg_ParseTuple(args, "O!O!O!by#O!KKO", &PyDict_Type, &known, &PyList_Type, &targets, &PyDict_Type, &kinds,
-                          &plain_kind, &by_kind, &by_kind_size, &PyDict_Type, &rels, &unknown, &bound, &shared))
+    if (!PyArg_ParseTuple(args, "O!O!O!by#O!KK", &PyDict_Type, &known, &PyList_Type, &targets, &PyDict_Type, &kinds,
+                          &plain_kind, &by_kind, &by_kind_size, &PyDict_Type, &rels, &unknown, &bound))
         return NULL;
     Py_ssize_t count = PyList_GET_SIZE(targets);
     PyObject *infos = PyByteArray_FromStringAndSize(NULL, count * (Py_ssize_t)sizeof(uint64_t));
     PyObject *places = PyList_New(0), *offered = PyByteArray_FromStringAndSize(NULL, count);
-    Sharing sharing;
-    if (open_sharing(&sharing, shared, count) < 0 || !infos || !places || !offered) goto end;
+    if (!infos || !places || !offered) goto end;
     unsigned char *column = (unsigned char *)PyByteArray_AS_STRING(offered);
     if (fill_kinds(column, count, plain_kind, kinds) < 0 || offer_kinds(column, count, by_kind, by_kind_size) < 0 ||
         heed_nofollow(column, count, rels) < 0)
         goto end;
     for (Py_ssize_t at = 0; at < count; at++) {
         uint64_t info = unknown;
-        int is_known = look_up(&sharing, known, PyList_GET_ITEM(targets, at), at, &info);
+        int is_known = look_up(known, PyList_GET_ITEM(targets, at), &info);
         if (is_known < 0) goto end;
         memcpy(PyByteArray_AS_STRING(infos) + at * (Py_ssize_t)sizeof info, &info, sizeof info);
         if ((!is_known || (column[at] && info > bound)) && append_number(places, at) < 0) goto end;
     }
     found = PyTuple_Pack(3, offered, infos, places);
 end:
-    if (sharing.memory.obj) PyBuffer_Release(&sharing.memory);
     Py_XDECREF(offered);
     Py_XDECREF(infos);
     Py_XDECREF(places);
@@ -194,37 +165,6 @@ end:
 
 static int begins(const char *text, Py_ssize_t size, const char *start, Py_ssize_t start_size) {
     return size >= start_size && memcmp(text, start, (size_t)start_size) == 0;
-}
-
-PyObject *known_links(PyObject *Py_UNUSED(module), PyObject *args) {
-    PyObject *targets, *found;
-    unsigned long long admitted, mask, first_new;
-    Py_buffer infos, offered;
-    const char *prefix;
-    Py_ssize_t prefix_size;
-    if (!PyArg_ParseTuple(args, "O!y*y*KKKs#", &PyList_Type, &targets, &infos, &offered, &admitted, &mask, &first_new, &prefix,
-                          &prefix_size))
-        return NULL;
-    Py_ssize_t count = PyList_GET_SIZE(targets);
-    found = PyList_New(0);
-    if (!found || differ(infos.len, count * (Py_ssize_t)sizeof(uint64_t)) || differ(offered.len, count)) goto failed;
-    for (Py_ssize_t at = 0; at < count; at++) {
-        if (!((const char *)offered.buf)[at]) continue;
-        uint64_t info = info_at(&infos, at);
-        if (!(info & admitted) || (info & mask) >= first_new) continue;
-        Py_ssize_t size;
-        const char *text = PyUnicode_AsUTF8AndSize(PyList_GET_ITEM(targets, at), &size);
-        if (!text) goto failed;
-        if (begins(text, size, prefix, prefix_size) && PyList_Append(found, PyList_GET_ITEM(targets, at)) < 0) goto failed;
-    }
-    PyBuffer_Release(&infos);
-    PyBuffer_Release(&offered);
-    return found;
-failed:
-    PyBuffer_Release(&infos);
-    PyBuffer_Release(&offered);
-    Py_XDECREF(found);
-    return NULL;
 }
 
 PyObject *count_external(PyObject *Py_UNUSED(module), PyObject *args) {

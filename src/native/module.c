@@ -15,89 +15,32 @@ PyDoc_STRVAR(label_doc,
     "The label of an encoding that the first meta behind the start gives, and where this meta ends; None where no whole\n"
     "one within the limit gives any.");
 
-PyDoc_STRVAR(digest_doc,
-    "digest(head, body) -> str\n\nThe SHA-1 of both together, as WARC spells it.");
-
-PyDoc_STRVAR(digests_doc,
-    "digests(head, body) -> tuple[str, str]\n\nThe SHA-1 of the body, and of both together, as WARC spells them.");
-
-PyDoc_STRVAR(wide_doc,
-    "wide_digests(exchanges) -> list[tuple[str, str, str]]\n\n"
-    "The digests of many exchanges at once, each a head, a body and a request: of the body, of head and body, of the\n"
-    "request; as WARC spells them.");
-
-PyDoc_STRVAR(put_doc,
-    "put_shared(memory, texts, text, info)\n\nKeeps what is known of a text in memory that is shared, while there is room.");
-
-PyDoc_STRVAR(begin_doc,
-    "begin_shared(memory, generation)\n\nBegins a generation, in the room of the one four before it.");
-
-PyDoc_STRVAR(places_doc,
-    "places_of(memory, targets) -> tuple[bytes, list[str]]\n\n"
-    "Where the targets lie in the memory, four bytes each, 0 for those that are not there; and these.");
-
-PyDoc_STRVAR(texts_doc,
-    "texts_at(places, texts, others) -> list[str]\n\nThe targets again, from the lists of all texts, and the others.");
-
 PyDoc_STRVAR(recall_doc,
-    "recall(known, targets, kinds, kind, by_kind, rels, unknown, bound, shared) -> tuple[bytearray, bytearray, list[int]]\n\n"
+    "recall(known, targets, kinds, kind, by_kind, rels, unknown, bound) -> tuple[bytearray, bytearray, list[int]]\n\n"
     "What is said of the kind of each link, which is that of all unless it has one of its own, or 0 where its rel has\n"
     "nofollow; what is known of each target, eight bytes each; and the places of those that are unknown, or offered and\n"
-    "above the bound. shared: where the targets lie in which memory, and the lists of its texts, or None.");
+    "above the bound.");
 
 PyDoc_STRVAR(pack_doc,
     "pack_links(infos, mask, kind, kinds, offered, tails, ends) -> str\n\n"
     "The rows of a page's links as JSON; the id of a target is what the mask leaves of its info, and its kind that of\n"
     "all unless it has one of its own.");
 
-PyDoc_STRVAR(head_doc,
-    "parse_head(lines) -> tuple[bytes, int, str, tuple[tuple[str, str], ...]] | None\n\n"
-    "The head of an answer in one piece, its status, version and headers; None where it is not clean.");
-
-PyDoc_STRVAR(fetched_doc,
-    "fetched(make, lines, pieces, started_ms, took_us, before_us, ip) -> Fetched | tuple | None\n\n"
-    "The record of an answer of HTTP/1, made by its class from the lines of its head and the pieces of its body; what\n"
-    "parse_head tells of the head where that says something that has to be done, or is not clean.");
-
-PyDoc_STRVAR(sound_doc,
-    "is_sound_answer(head, body_size) -> bool\n\n"
-    "Whether every reader finds the end of a head, and it tells no other length than its body has.");
-
-PyDoc_STRVAR(exchange_doc,
-    "exchange(url, date, ip, protocol, truncated, ids, head, body, request, digests) -> tuple[bytes, bytes, str] | None\n\n"
-    "The records of an answer and of its request, empty where there is none, and the digest of the payload. The digests\n"
-    "of payload, block and request are given, or None: then they are made. None where a text or a head is not plain.");
-
 PyDoc_STRVAR(resolve_doc,
     "resolve(base, reference) -> str | None\n\n"
     "The URL that a plain reference leads to from a serialised URL of the web: a path, with or without a host before it\n"
     "and a query behind it; None for what is not plain.");
 
-PyDoc_STRVAR(known_doc,
-    "known_links(targets, infos, offered, admitted, mask, first_new, prefix) -> list[str]\n\n"
-    "The targets with this prefix that are offered, admitted by their info, and have an id below the first new one.");
-
 PyDoc_STRVAR(external_doc,
     "count_external(targets, own, other) -> int | None\n\n"
     "How many URLs of the web begin with neither; None where one has credentials and wants a closer look.");
 
-PyDoc_STRVAR(marks_doc,
-    "url_marks(url, most_segments) -> int\n\n"
-    "What a URL shows at a glance: 1 if it is sampled, 2 if it has a query, 4 if its path is odd, 8 if it may be winding.");
-
 PyDoc_STRVAR(memory_doc,
     "keep_freed_memory()\n\nHas the C library keep what is freed for the next that is asked for, up to a bound.");
-
-PyDoc_STRVAR(cdxj_doc,
-    "cdxj_line(row) -> bytes | None\n\nA line of the index of the archive; None where something in it is not plain.");
 
 PyDoc_STRVAR(csv_doc,
     "csv_lines(rows) -> str | None\n\n"
     "Rows of texts and numbers as CSV, safe for spreadsheets; None where one of them is not plain.");
-
-PyDoc_STRVAR(bindable_doc,
-    "bindable(rows, together) -> list[list]\n\n"
-    "The values of so many rows at once, NULLs and flags as Python's sqlite3 stores them without a search.");
 
 PyDoc_STRVAR(sift_doc,
     "sift(fingerprints, filters) -> list[list[int]]\n\n"
@@ -113,38 +56,15 @@ PyDoc_STRVAR(merge_doc,
 static PyMethodDef methods[] = {
     {"read", read_quickly, METH_VARARGS, read_doc},
     {"meta_label", meta_label, METH_VARARGS, label_doc},
-    {"parse_head", parse_head, METH_O, head_doc},
-    {"fetched", (PyCFunction)(void (*)(void))fetched, METH_FASTCALL, fetched_doc},
-    {"is_sound_answer", is_sound_answer, METH_VARARGS, sound_doc},
-    {"exchange", (PyCFunction)(void (*)(void))exchange, METH_FASTCALL, exchange_doc},
-    {"put_shared", put_shared, METH_VARARGS, put_doc},
-    {"begin_shared", begin_shared, METH_VARARGS, begin_doc},
-    {"places_of", places_of, METH_VARARGS, places_doc},
-    {"texts_at", texts_at, METH_VARARGS, texts_doc},
     {"resolve", resolve_plainly, METH_VARARGS, resolve_doc},
     {"recall", recall, METH_VARARGS, recall_doc},
     {"pack_links", pack_links, METH_VARARGS, pack_doc},
-    {"known_links", known_links, METH_VARARGS, known_doc},
     {"count_external", count_external, METH_VARARGS, external_doc},
     {"sift", sift, METH_VARARGS, sift_doc},
     {"fill_filter", fill_filter, METH_VARARGS, fill_doc},
     {"merge_sorted", merge_sorted, METH_O, merge_doc},
-    {"url_marks", (PyCFunction)(void (*)(void))url_marks, METH_FASTCALL, marks_doc},
     {"keep_freed_memory", keep_freed_memory, METH_NOARGS, memory_doc},
-    {"cdxj_line", cdxj_line, METH_O, cdxj_doc},
     {"csv_lines", csv_lines, METH_O, csv_doc},
-    {"bindable", bindable, METH_VARARGS, bindable_doc},
-    {NULL, NULL, 0, NULL},
-};
-
-static PyMethodDef digest_methods[] = {
-    {"digest", digest, METH_VARARGS, digest_doc},
-    {"digests", digests, METH_VARARGS, digests_doc},
-    {NULL, NULL, 0, NULL},
-};
-
-static PyMethodDef wide_methods[] = {
-    {"wide_digests", wide_digests, METH_O, wide_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -152,10 +72,5 @@ static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "weft_native", "Compiled parts of weft.", -1, methods, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit_weft_native(void) {
-    prepare_urls();
-    if (prepare_quick() < 0 || prepare_heads() < 0) return NULL;
-    PyObject *module = PyModule_Create(&definition);
-    if (module && has_digests() && PyModule_AddFunctions(module, digest_methods) < 0) Py_CLEAR(module);
-    if (module && has_wide_digests() && PyModule_AddFunctions(module, wide_methods) < 0) Py_CLEAR(module);
-    return module;
+    return prepare_quick() < 0 ? NULL : PyModule_Create(&definition);
 }

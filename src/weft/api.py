@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from weft.derive.read import Page, StoredCrawl
     from weft.loop import Crawl
     from weft.options.crawl_options import CrawlOptions
+    from weft.records import Progress
 
 UNREAD_MAX = 256
 """Pages that wait for their reader before the crawl takes no more."""
@@ -34,7 +35,7 @@ class _Stream:
         self.pages: deque[int] = deque()
         self.filled = asyncio.Event()
 
-    def ticked(self, visits: list[Concluded], crawl: Crawl) -> None:
+    def ticked(self, visits: list[Concluded], progress: Progress) -> None:
         for done in visits:
             if done.lease.purpose is Purpose.PAGE and done.retry_s is None and done.again_at is None:
                 self.pages.append(done.lease.page)

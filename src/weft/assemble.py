@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import sqlite3
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -20,22 +21,23 @@ from weft.crew.cores import give_memory_back, memory_b, share_of_memory, usable_
 from weft.crew.finish import Finisher, make_archive, needs_trees
 from weft.crew.mark import WORKER_SLOTS, ParseMark, add_slots, make_marks, marked_page
 from weft.db import Database, open_writer
-from weft.errors import Cause
+from weft.errors import Cause, StoreError, means_full_disk
 from weft.fetch.cookies import CookieJar, CookieRow
 from weft.fetch.http import Fetcher
 from weft.fetch.resolve import AddressPolicy, Resolver, kind_of
 from weft.fetch.site import SiteRules
 from weft.fetch.sitemap_queue import SitemapQueue
 from weft.folder import Added, Folder, StopFile
+from weft.frontier.endings import failed_seeds, last_answer_ms, site_limits
 from weft.frontier.given import Memory, Policies
 from weft.frontier.polite import Schedule
 from weft.frontier.sql import SqlFrontier
 from weft.judge.admit import Admission
 from weft.judge.duplicates import Skips
 from weft.loop import Crawl, Observer
-from weft.own import OwnParts, Progress
+from weft.own import OwnParts
 from weft.ports import Clock, Crew
-from weft.records import StopReason
+from weft.records import Ending, Progress, StopReason
 from weft.seeds import Seed
 from weft.spec import CrawlSpec, PageOrder, Skip
 from weft.store.cdxj import stored_rows, write_cdxj
@@ -119,10 +121,10 @@ class Parts:
             return (polite.per_ip or 0, polite.ip_delay_s) if ip else (0, 0.0)
         return (self._public_parallel if ip and not kind_of(ip) else 0, 0.0)
 
-    def parse_sitemap(self, body: bytes, url: str, content_type: str | None) -> Sitemap:
+    def parse_sitemap(self, body: bytes, url: str, content_type: str | None, truncated: bool) -> Sitemap:
         from weft.fetch.sitemaps import parse_sitemap  # many expressions to compile, and many crawls meet no sitemap
 
-        return parse_sitemap(body, url, content_type)
+        return parse_sitemap(body, url, content_type, truncated=truncated)
 
     def ask_sitemap(self, lease: Lease) -> None:
         """Puts a sitemap into the queue; where only start addresses are asked, it waits for a run that lets more in."""
@@ -134,16 +136,9 @@ class Parts:
     def free_slots(self) -> int:
         return self.crew.free(1 if self.throttled else self.spec.politeness.workers)
 
-    def wants_to_finish(self, elapsed_s: float) -> bool:
+    def wants_to_finish(self, progress: Progress) -> bool:
         """Whether a finisher of the user's says that the run ends (R4)."""
-        finishers = self.own.all("finisher")
-        if not finishers:
-            return False
-        totals, counts = self.store.totals, self.frontier.counts
-        progress = Progress(
-            totals["pages"], totals["links"], counts["waiting"], counts["errors"], counts["hosts"], elapsed_s
-        )
-        return any(finished(progress) for finished in finishers)
+        return any(finished(progress) for finished in self.own.all("finisher"))
 
     def add_seeds(self, seeds: Sequence[Added] = ()) -> int:
         """Gives the crawl more start addresses, these and those that `weft add` has left; how many were new."""
@@ -233,6 +228,7 @@ async def open_crawl(
         parts = make_parts(spec, folder, database, seed_list)
         make_marks(folder.parsing)
         stack.callback(folder.parsing.unlink, missing_ok=True)
+        stack.push(partial(_note_full_disk, parts))
         stack.push_async_callback(parts.resolver.close)
         hosts = {host_of(url) for url in parts.seed_urls}
         if len(hosts) <= _PRIMED_SEEDS:
@@ -246,7 +242,24 @@ async def open_crawl(
             from weft.observe import Routine
 
             observers = [*observers, Routine(routine)]
-        yield Crawl(parts, observers)
+        crawl = Crawl(parts, observers)
+        crawl.is_private = _are_private(parts.resolver, hosts)
+        yield crawl
+
+
+def _note_full_disk(parts: Parts, _kind: object, error: BaseException | None, _trace: object) -> None:
+    """Stores that a full disk ended the run. Nothing else is stored of its end: the next run recovers as after a kill.
+
+    Room for it is where the marks lie, and the answers that are not committed: these will be asked again.
+    """
+    if not means_full_disk(error):
+        return
+    with suppress(StoreError, OSError, sqlite3.Error):  # where there is no room even for that, it counts as killed
+        parts.folder.parsing.unlink(missing_ok=True)
+        recover(parts.folder.warc, _committed(parts.database))
+        with parts.database.transaction() as connection:
+            reason = StopReason.DISK_FULL.value
+            connection.execute("UPDATE run SET stop_reason = ? WHERE id = (SELECT max(id) FROM run)", (reason,))
 
 
 def _go_on_with_sitemaps(parts: Parts) -> None:
@@ -279,6 +292,12 @@ def _addresses(resolver: Resolver, hosts: Iterable[str]) -> dict[str, str]:
             for address in answer:
                 found.setdefault(address, set()).add(host)
     return {address: names.pop() for address, names in found.items() if len(names) == 1}
+
+
+def _are_private(resolver: Resolver, hosts: Iterable[str]) -> bool:
+    """Whether the addresses of all these hosts are known, and none of them is public."""
+    answers = [resolver.cached(host) for host in hosts]
+    return bool(answers) and all(isinstance(answer, tuple) and all(map(kind_of, answer)) for answer in answers)
 
 
 def _begin(parts: Parts, seeds: list[Seed], seeded: bool, fatal: str | None, limits_changed: bool) -> int:
@@ -413,7 +432,7 @@ def _team(parts: Parts, run_id: int, nursery: Nursery | None) -> Team:
     beside_crawl = not needs_trees(parts.spec)
     team = Team(
         parts.spec, _processes(parts.spec) - beside_crawl, parts.folder, f"{run_id:05d}", parts.home_origins,
-        parts.clock, parts.jar, nursery, beside_crawl=beside_crawl, seen=parts.frontier.discovery.seen.recent.share(),
+        parts.clock, parts.jar, nursery, beside_crawl=beside_crawl,
     )  # fmt: skip
     if team.bodies is not None:
         parts.store.share_bodies(team.bodies)
@@ -427,10 +446,9 @@ async def run_crawl(crawl: Crawl) -> StopReason:
     """
     parts = crawl.parts
     reason = await crawl.run()
-    if reason is StopReason.DONE and (failed := _failed_seed(parts.database)) is not None:
-        crawl.failed_seed = failed
-        if failed[1] != Cause.ROBOTS_DISALLOWED.value:  # which is an answer, too
-            reason = StopReason.FAILED
+    ending = crawl.ending = _ending(crawl, is_done=reason is StopReason.DONE)
+    if reason is StopReason.DONE and ending.seeds is not None and ending.seeds.none_gave_a_page:
+        reason = StopReason.FAILED
     positions = await parts.crew.close()
     ended_ms = parts.clock.epoch_ms()
     with parts.database.transaction() as connection:
@@ -473,19 +491,16 @@ async def _keep_near_duplicates(crawl: Crawl) -> None:
         connection.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (STORED_AS, stamp))
 
 
-def _failed_seed(database: Database) -> tuple[str, str] | None:
-    """A seed, and why it was not answered, where none was: one that robots.txt forbids, else the first.
-
-    Also where all of them were refused, so that nobody was asked.
-    """
-    rows = database.connection.execute(
-        "SELECT u.text, p.state, coalesce(p.cause, p.reason) FROM seed s JOIN page p ON p.id = s.page"
-        " JOIN url u ON u.id = s.page ORDER BY s.id"
-    ).fetchall()
-    if not rows or any(state not in (None, "E") for _, state, _ in rows):
-        return None
-    forbidden = ((url, why) for url, _, why in rows if why == Cause.ROBOTS_DISALLOWED.value)
-    return next(forbidden, (rows[0][0], rows[0][2]))
+def _ending(crawl: Crawl, *, is_done: bool) -> Ending:
+    """The facts that the last line of this run needs; one that is not done is not kept waiting for large tables."""
+    parts, connection, limits = crawl.parts, crawl.parts.database.connection, crawl.parts.spec.limits
+    has_limits = limits.max_pages_per_site is not None or limits.max_time_per_site_s is not None
+    return Ending(
+        visits=crawl.visits, wait_s=parts.frontier.wait_s() or 0.0, stopped_by=crawl.stopped_by,
+        seeds=failed_seeds(connection) if is_done else None,
+        limits=site_limits(connection) if is_done and has_limits else (),
+        last_answer_ms=last_answer_ms(connection),
+    )  # fmt: skip
 
 
 def _meta(database: Database, name: str) -> str | None:

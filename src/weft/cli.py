@@ -13,8 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from weft.bundle import Bundle
-
 COMMANDS = {
     "crawl": "start a crawl, or go on with one",
     "resume": "go on with a stopped crawl",
@@ -48,22 +46,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     settle_in()
     end_by_signals(INTERRUPTED)
-    bundle = None
     try:
-        if sys.argv[1:2] in (["crawl"], ["resume"]):
-            import gc
-
-            from weft.bundle import Bundle
-
-            gc.disable()  # as while all the rest is loaded
-            bundle = Bundle("crawl")
-            bundle.find()
-        return _main(sys.argv[1:], bundle)
+        return _main(sys.argv[1:])
     finally:
         ignore_signals()
 
 
-def _main(argv: Sequence[str], bundle: Bundle | None = None) -> int:
+def _main(argv: Sequence[str]) -> int:
     words = list(argv)
     if words[:1] in (["--version"], ["-V"]):
         from weft import __version__
@@ -73,7 +62,7 @@ def _main(argv: Sequence[str], bundle: Bundle | None = None) -> int:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # pages have letters that not every terminal has
     try:
-        code = _dispatch(words, bundle)
+        code = _dispatch(words)
         if sys.stdout is not None:
             sys.stdout.flush()
         return code
@@ -144,7 +133,7 @@ def _abandon_output() -> None:
         return
 
 
-def _dispatch(words: list[str], bundle: Bundle | None) -> int:
+def _dispatch(words: list[str]) -> int:
     if not words or words[0] in ("-h", "--help") or words == ["help"]:
         print(overview(), file=sys.stdout if words else sys.stderr)
         return DONE if words else WRONG_USE
@@ -155,17 +144,15 @@ def _dispatch(words: list[str], bundle: Bundle | None) -> int:
         raise _unknown_command(command)
     import importlib
 
-    from weft.lazy import loading
+    from weft.loading import loading
 
     with loading():
-        from weft.commands.ordinary import parse
+        from weft.commands.arguments import parse
 
         args = parse(command, rest)
         if args is None:
             return DONE
         run = importlib.import_module(f"weft.commands.{command}").run
-        if bundle is not None:
-            bundle.leave()
     code: int = run(args)
     return code
 

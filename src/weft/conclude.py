@@ -14,10 +14,10 @@ import xxhash
 
 from weft.dates import iso_of_http_date, moment_of_http_date
 from weft.errors import POLICIES, Cause
-from weft.lazy import regex
 from weft.location import REDIRECTS, location_of
 from weft.records import PAGE, Failure, Fetched, Lease, LinkKind, Links, Parsed, Visit
 from weft.spec import Limits
+from weft.text.patterns import regex
 
 SLOW_DOWN = frozenset({429, 503})
 PASSING_STATUSES = frozenset({408, 429, 502, 503, 504})

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 
-from weft import native
 from weft.errors import HOW_TO_BEGIN, FolderError, StoreError
 from weft.human import command
 
@@ -83,17 +82,11 @@ def insert(
     if not rows:
         return
     row = f"({', '.join('?' * len(rows[0]))})"
-    together = len(rows) // at_once * at_once
+    together = len(rows) // at_once * at_once if at_once > 1 else 0
+    groups = (list(chain.from_iterable(rows[at : at + at_once])) for at in range(0, together, at_once))
     several = ", ".join([row] * at_once)
-    connection.executemany(f"INSERT INTO {into} VALUES {several}", _bindable(rows[:together], at_once))
-    connection.executemany(f"INSERT INTO {into} VALUES {row}", _bindable(rows[together:], 1))
-
-
-def _bindable(rows: list[tuple[object, ...]], together: int) -> list[list[object]]:
-    """The values of the rows, so many rows at once."""
-    if native.bindable is not None:
-        return native.bindable(rows, together)
-    return [list(chain.from_iterable(rows[at : at + together])) for at in range(0, len(rows), together)]
+    connection.executemany(f"INSERT INTO {into} VALUES {several}", groups)
+    connection.executemany(f"INSERT INTO {into} VALUES {row}", rows[together:])
 
 
 def explain(error: sqlite3.Error, path: Path) -> str:

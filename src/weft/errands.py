@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from weft.conclude import Concluded
 from weft.fetch.site import AskAgain, Learnt
+from weft.human import counted, human_span
 from weft.records import Failure, Fetched
 from weft.url import site_of
 
@@ -18,8 +20,10 @@ Entries = list[tuple[str, str]]  # URLs of a sitemap, each with the date of its 
 class Errands:
     """Reads what errands brought, and sends further ones where they lead."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, note: Callable[[str], None]) -> None:
+        """``note`` takes what whoever runs the crawl should know of a site."""
         self._parts = parts
+        self._note = note
         self._entries: list[tuple[Concluded, Entries]] = []
 
     def take_entries(self) -> list[tuple[Concluded, Entries]]:
@@ -37,7 +41,10 @@ class Errands:
                 parts.frontier.schedule.rest(site, rest_s, parts.clock.seconds())
                 parts.frontier.errand(site.name, again, first=True)
             case Learnt() as learnt:
-                parts.frontier.set_delay(site_id, learnt.delay_s)
+                granted_s = parts.frontier.set_delay(site_id, learnt.delay_s)
+                if learnt.delay_s is not None and learnt.delay_s > granted_s:
+                    asked, granted = human_span(learnt.delay_s), human_span(granted_s)
+                    self._note(f"robots.txt of {learnt.origin} asks for {asked}, capped to {granted} (Crawl-delay)")
                 if learnt.cause is None and parts.spec.scope.sitemaps != "no":
                     for url in learnt.sitemaps or (f"{learnt.origin}/sitemap.xml",):
                         self._queue_sitemap(url, site_id, None)
@@ -60,12 +67,15 @@ class Errands:
             return
         entries: Entries = []
         if 200 <= answer.status < 300:
-            found = parts.parse_sitemap(answer.body, lease.url, answer.header("content-type"))
+            found = parts.parse_sitemap(answer.body, lease.url, answer.header("content-type"), answer.truncated)
             entries = [(entry.url, entry.lastmod or "") for entry in found.entries]
             for child in found.children:
                 self._queue_sitemap(child.url, lease.site, lease.page)
             done.visit.type = "application/xml" if found.kind in ("urlset", "index") else done.visit.type
             done.visit.detail = found.problem or None
+            if found.is_cut:
+                number = counted(len(found.entries) + len(found.children), "entry")
+                self._note(f"sitemap {lease.url}: {found.problem}, {number} so far count")
         parts.sitemaps.end(lease, None, len(entries))
         if entries:
             self._entries.append((done, entries))

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import errno
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -38,6 +39,20 @@ HOW_TO_BEGIN = "name the folder of a crawl, or start one with `weft crawl URL -o
 
 class StoreError(WeftError):
     exit_code = 1
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def means_full_disk(error: BaseException | None) -> bool:
+    """Whether an error, or what led to it, says that the disk takes no more."""
+    while error is not None:
+        if (isinstance(error, OSError) and error.errno in _FULL) or getattr(
+            error, "sqlite_errorname", ""
+        ) == "SQLITE_FULL":
+            return True
+        error = error.__cause__
+    return False
 
 
 class BugError(WeftError):
@@ -129,6 +144,7 @@ class Reason(StrEnum):
     NOT_A_PAGE = "NOT_A_PAGE"
     KIND_NOT_FOLLOWED = "KIND_NOT_FOLLOWED"
     NOFOLLOW = "NOFOLLOW"
+    OTHER_SITE = "OTHER_SITE"
     ON_DUPLICATE = "ON_DUPLICATE"
     TOO_DEEP = "TOO_DEEP"
     SITE_PAGES = "SITE_PAGES"
@@ -153,6 +169,7 @@ LINK_REASONS = frozenset(
     {
         Reason.KIND_NOT_FOLLOWED,
         Reason.NOFOLLOW,
+        Reason.OTHER_SITE,
         Reason.ON_DUPLICATE,
         Reason.TOO_DEEP,
         Reason.TOO_MANY_REDIRECTS,

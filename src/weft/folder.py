@@ -11,7 +11,7 @@ from types import TracebackType
 
 from weft.errors import HOW_TO_BEGIN, FolderError
 from weft.human import command
-from weft.lazy import regex
+from weft.text.patterns import regex
 
 try:
     import fcntl

@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 
 from weft.errors import SpecError
-from weft.lazy import regex
 from weft.spec import NO_BOUND, SitePace
+from weft.text.patterns import regex
 from weft.url import host_of, parse, site_of
 
 FORM = "protocol://host;maxDownloadsAtTime;maxCrawlLevel;crawlDelay"

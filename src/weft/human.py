@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 _PLAIN = str.maketrans(dict.fromkeys("@%+=:,./-_", "0"))
 """What no shell takes for its own, beside letters and digits."""
+_SPANS = (("days", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
 def counted(number: int, thing: str) -> str:
@@ -37,6 +38,24 @@ def human_seconds(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02d} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def about(seconds: float) -> str:
+    """A time that nobody knows exactly: ``40 s``, ``5 min``, ``2 h 10 min``, ``3 days``."""
+    if seconds < 60:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    if minutes < 48 * 60:
+        return f"{minutes // 60} h {minutes % 60 // 10 * 10:02d} min"
+    return f"{minutes // (24 * 60)} days"
+
+
+def human_span(seconds: float) -> str:
+    """A length of time in the largest unit of which it has at least two: ``0.5 s``, ``90 s``, ``2 days``."""
+    name, unit_s = next((unit for unit in _SPANS if seconds >= 2 * unit[1]), _SPANS[-1])
+    return f"{round(seconds / unit_s, 1):g} {name}"
 
 
 def human_moment(now: datetime, wait_s: float) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from weft.lazy import regex
 from weft.records import Fetched
+from weft.text.patterns import regex
 from weft.url import resolve
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})

@@ -1,7 +1,8 @@
 """The loop: take, fetch, conclude, store, settle. It reads in one sitting; the parts are handed in.
 
 The tick is the unit of everything: at most a second (one page with ``--workers 1``), it ends in WARC bytes
-flushed and one transaction with the visits, their links, the states, and the offsets of the WARC files.
+flushed and one transaction with the visits, their links, the states, and the offsets of the WARC files. What is not
+committed is asked again after a kill, so a tick comes soon after the first visit, as long as ticks take little time.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from weft.errands import Errands
 from weft.errors import POLICIES, STALLS_MAX, BugError, Cause
 from weft.frontier.settling import Settled
 from weft.human import command
-from weft.records import PAGE, Failure, Lease, Purpose, StopReason
+from weft.records import PAGE, Ending, Failure, Lease, Progress, Purpose, StopReason
 from weft.url import host_of, origin_of
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from weft.frontier.polite import Site
 
 TICK_S = 1.0
+EARLY_TICK_S = 0.05  # after the first visit that is not committed: a kill then loses few
+TICK_SHARE = 0.1  # of the time that ticks may take for being early: many small ones cost more than a large one
 IDLE_TICK_S = 0.1  # when nothing is to be done and the batch may bring work for a site that has none
 TICK_REFUSALS = 10_000  # what waits may be refused a million pages at once: no more of them are held in RAM
 TICK_VISITS = 256  # a fast site gives thousands in a second: what is learnt of it must not come that late
@@ -37,7 +40,7 @@ GOOD_ANSWERS = 2  # in a row, until a site that sent 429 or 503 is taken for wel
 class Observer(Protocol):
     """Is told of every tick after it is committed; must be quick."""
 
-    def ticked(self, visits: list[Concluded], crawl: Crawl) -> None: ...
+    def ticked(self, visits: list[Concluded], progress: Progress) -> None: ...
 
 
 class Crawl:
@@ -53,16 +56,20 @@ class Crawl:
         self._batch_feeds = False  # it has work for a site that has nothing else to do
         self.visits = 0
         self._looked_again = -1
-        self._errands = Errands(parts)
+        self.notes: list[str] = []  # of the tick: what whoever runs the crawl should know
+        self._errands = Errands(parts, self.notes.append)
         self._bugs: list[tuple[int, str, str]] = []
         self._wake = asyncio.Event()
         self._stop: StopReason | None = None
         self._started = parts.clock.seconds()
         self._last_tick = self._started
+        self._spare_s = TICK_SHARE * TICK_S  # what ticks may take before they are over their share; below 0 they are
+        self._batch_since = self._started  # when the first visit of the batch came
         self._ending = False
         self.held_back: Callable[[], bool] = _never
+        self.is_private = False  # all start addresses are on this machine, or in a private network
         self.stopped_by = ""  # the user's stop file
-        self.failed_seed = ("", "")  # where none answered: one of them, and why
+        self.ending: Ending | None = None  # once it is over
 
     # ---- from outside ----------------------------------------------------------------------------------------
 
@@ -86,8 +93,17 @@ class Crawl:
         return self.parts.clock.seconds() - self._started
 
     @property
-    def stopping(self) -> bool:
-        return self._stop is not None
+    def progress(self) -> Progress:
+        """How far the run is at this moment."""
+        counts, totals = self.parts.frontier.counts, self.parts.store.totals
+        return Progress(
+            pages=totals["pages"], links=totals["links"], received_b=totals["bytes"], waiting=counts["waiting"],
+            running=counts["running"], completed=counts["completed"], errors=counts["errors"] - counts["forbidden"],
+            broken=counts["broken"], forbidden=counts["forbidden"], refused=counts["refused"], hosts=counts["asked"],
+            requests=self.parts.crew.running, elapsed_s=self.elapsed_s, stopping=self._stop is not None,
+            max_pages=self._limits.max_pages, max_time_s=self._limits.max_time_s,
+            delay_s=self.parts.spec.politeness.delay_s, notes=tuple(self.notes),
+        )  # fmt: skip
 
     # ---- the loop --------------------------------------------------------------------------------------------
 
@@ -196,7 +212,7 @@ class Crawl:
             len(self._batch) >= TICK_VISITS
             or unsettled >= TICK_REFUSALS
             or self.parts.spec.politeness.workers == 1
-            or self.parts.clock.seconds() - self._last_tick >= TICK_S
+            or self.parts.clock.seconds() >= self._tick_at()
         ):
             return True
         # nothing else can be taken, here or on one of the sites, until the links of this batch are admitted
@@ -207,8 +223,23 @@ class Crawl:
         # nothing can come that would go into the same tick, and nothing is asked before it
         if not self.parts.crew.running and (self._batch_feeds or self._pages_left() == 0):
             return 0.0
-        wait_s = IDLE_TICK_S if self._batch_feeds else TICK_S
-        return max(0.0, self._last_tick + wait_s - self.parts.clock.seconds())
+        at = min(self._tick_at(), self._last_tick + IDLE_TICK_S) if self._batch_feeds else self._tick_at()
+        return max(0.0, at - self.parts.clock.seconds())
+
+    def _tick_at(self) -> float:
+        """When the next tick comes at the latest, whatever else there is to do."""
+        latest = self._last_tick + TICK_S
+        if not self._batch:
+            return latest
+        affordable = self._last_tick + max(0.0, -self._spare_s) / TICK_SHARE
+        return min(latest, max(self._batch_since + EARLY_TICK_S, affordable))
+
+    def _ticked(self, began: float) -> None:
+        """Notes when the tick ended, and how its time stands to the share that ticks may take of the last second."""
+        now, most = self.parts.clock.seconds(), TICK_SHARE * TICK_S
+        left = self._spare_s + TICK_SHARE * (now - self._last_tick) - (now - began)
+        self._spare_s = max(-most, min(most, left))
+        self._last_tick = now
 
     def _end(self) -> StopReason | None:
         """Why the crawl is over, or None."""
@@ -267,7 +298,7 @@ class Crawl:
             self.tick()  # the grace may be long: what came before it is kept, and the screen says what is waited for
         while (crew.running or crew.has_finished) and not self._ending:
             self._turn()
-            if self.parts.clock.seconds() - self._last_tick >= TICK_S:
+            if self.parts.clock.seconds() >= self._tick_at():
                 self.tick()
             left_s = deadline - self.parts.clock.seconds()
             if left_s <= 0:
@@ -275,7 +306,7 @@ class Crawl:
             if crew.running and not crew.has_finished:
                 self._wake.clear()
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(min(left_s, TICK_S)):
+                    async with asyncio.timeout(min(left_s, self._until_tick_s() + 0.001)):
                         await self._wake.wait()
         returned = await crew.cancel_all()
         while ended := crew.next():
@@ -313,6 +344,8 @@ class Crawl:
             self._errands.robots(done)
         else:
             self._errands.sitemap(done)
+        if not self._batch:
+            self._batch_since = parts.clock.seconds()
         self._batch.append(done)
 
     def _slow_down(self, done: Concluded, site: Site) -> None:
@@ -368,6 +401,7 @@ class Crawl:
     def tick(self) -> None:
         """WARC bytes out, then one transaction. After it a kill loses nothing of this batch."""
         parts, frontier, store = self.parts, self.parts.frontier, self.parts.store
+        began = parts.clock.seconds()
         batch, self._batch = self._batch, []
         entries = self._errands.take_entries()
         positions = parts.crew.flush()
@@ -409,9 +443,11 @@ class Crawl:
         self._batch_pages = self._batch_stored = 0
         self._batch_feeds = False
         self.visits += len(batch)
-        self._last_tick = parts.clock.seconds()
+        progress = self.progress
         for observer in self._observers:
-            observer.ticked(batch, self)
+            observer.ticked(batch, progress)
+        self.notes.clear()
+        self._ticked(began)
         if store.totals["bugs"] > self._limits.max_bugs:
             raise BugError(
                 f"more than {self._limits.max_bugs} pages met a bug in weft;"
@@ -456,7 +492,7 @@ class Crawl:
         elif self._stop is None and self.parts.stop_file.appeared():
             self.stopped_by = str(self.parts.stop_file.path)
             self.stop()
-        elif self._stop is None and self.parts.wants_to_finish(self.elapsed_s):
+        elif self._stop is None and self.parts.wants_to_finish(self.progress):
             self.stop(StopReason.FINISHER)
         self.parts.add_seeds()
         self.parts.watch_memory()
@@ -467,6 +503,7 @@ def _settled(done: Concluded, keeps_cookies: bool) -> Settled:
     return Settled(
         done.lease, done.state, done.visit.id, Cause(done.visit.cause) if done.visit.cause else None, done.stored_2xx,
         done.retry_s, done.again_at, done.links.targets[0] if redirects else None, bool(done.cookies),
+        done.visit.status,
     )  # fmt: skip
 
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple, TextIO, assert_never
 
 from weft import native
 from weft.dates import iso_of_ms
-from weft.errors import StoreError
-from weft.human import command, counted, human_bytes, human_moment, human_seconds
-from weft.records import PAGE, Purpose, StopReason
+from weft.errors import Cause, StoreError
+from weft.human import about, command, counted, human_bytes, human_moment, human_seconds
+from weft.records import PAGE, Ending, FailedSeeds, Progress, Purpose, SiteLimit, StopReason
 from weft.safe import cell, shown
 from weft.spec import ShownLogs
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from weft.conclude import Concluded
-    from weft.loop import Crawl
 
 
 class CommonRow(NamedTuple):
@@ -50,7 +49,10 @@ ERROR_FIELDS = ("time", "purpose", "url", "error", "detail", "attempt", "tried_a
 _PURPOSES = tuple(purpose.name.lower() for purpose in Purpose)  # they count from 0
 ROTATE_B = 50_000_000
 PLAIN_EVERY_S = 5.0
-_OURS = logging.getLogger("weft")
+_OURS, _log = logging.getLogger("weft"), logging.getLogger("weft.observe")
+RATE_MARKS = 30  # a second apart
+NOTES_SHOWN = 10
+_BY_DELAY = 0.5  # of the requests that the delay allows to one site: with fewer it is not what the run waits for
 
 
 class CsvLogs:
@@ -66,7 +68,7 @@ class CsvLogs:
         self._shows_common = show in (ShownLogs.SCREEN, ShownLogs.COMMON)
         self._shows_errors = show in (ShownLogs.SCREEN, ShownLogs.ERROR)
 
-    def ticked(self, visits: list[Concluded], crawl: Crawl) -> None:
+    def ticked(self, visits: list[Concluded], progress: Progress) -> None:
         common = [_common_cells(done) for done in visits]
         errors = [
             (*cells[:3], done.visit.cause, done.visit.detail, done.lease.attempt, done.retry_s is not None)
@@ -102,7 +104,7 @@ class Routine:
     def __init__(self, call: Callable[[list[CommonRow]], None]) -> None:
         self._call = call
 
-    def ticked(self, visits: list[Concluded], crawl: Crawl) -> None:
+    def ticked(self, visits: list[Concluded], progress: Progress) -> None:
         if visits:
             self._call([CommonRow._make(_common_cells(done)) for done in visits])
 
@@ -144,7 +146,8 @@ class _Csv:
 
 def csv_lines(rows: list[tuple[object, ...]]) -> str:
     """Rows as CSV, each cell made safe for who opens it."""
-    if native.csv_lines is not None and (lines := native.csv_lines(rows)) is not None:
+    lines = native.csv_lines(rows)
+    if lines is not None:
         return lines
     import csv  # rarely needed
     import io
@@ -190,16 +193,42 @@ class RunLog(logging.Handler):
         self.close()
 
 
-class Progress:
-    """What the displays show: rates over the last seconds, causes, the newest pages."""
+class Notes:
+    """Tells what a run meets and its user should know: in the log of runs, and, of a run's first ones, on the screen.
+
+    A crawl of a million sites may have as many. ``say`` is None where the screen shows nothing; ``path`` is where the
+    log of runs lies.
+    """
+
+    def __init__(self, path: Path, say: Callable[[str], None] | None) -> None:
+        self._path = path
+        self._say = say
+        self._left = NOTES_SHOWN
+
+    def ticked(self, visits: list[Concluded], progress: Progress) -> None:
+        if not progress.notes:
+            return
+        for note in progress.notes:
+            _log.info("%s", note)
+        if self._say is None:
+            return
+        for note in progress.notes[: self._left]:
+            self._left -= 1
+            self._say(note if self._left else f"{note}; what follows of this kind is in {self._path}")
+
+
+class Lately:
+    """The last half minute of a run, for the displays: how fast it is, causes of failures, the newest pages."""
 
     def __init__(self) -> None:
-        self._marks: deque[tuple[float, int]] = deque(maxlen=30)
+        self._marks: deque[tuple[float, int]] = deque(maxlen=RATE_MARKS)
         self.causes: Counter[str] = Counter()
         self.recent: deque[str] = deque(maxlen=8)
 
-    def note(self, visits: list[Concluded], crawl: Crawl) -> None:
-        self._marks.append((time.monotonic(), crawl.parts.store.totals["pages"]))
+    def note(self, visits: list[Concluded], progress: Progress) -> None:
+        """Takes in one tick."""
+        if not self._marks or progress.elapsed_s - self._marks[-1][0] >= 1.0:
+            self._marks.append((progress.elapsed_s, progress.ended))
         for done in visits:
             if done.visit.cause is not None and done.retry_s is None:
                 self.causes[done.visit.cause] += 1
@@ -207,26 +236,45 @@ class Progress:
                 outcome = done.visit.status if done.visit.status is not None else done.visit.cause
                 self.recent.append(f"{outcome} {done.lease.url}")
 
-    def pages_per_s(self) -> float:
-        """Of the last ticks; 0 until they span a second: the first come close together, and would promise too much."""
+    def pages_per_s(self, progress: Progress) -> float:
+        """Pages that ended, a second; 0 before the first second is over: the first pages come close together."""
         if not self._marks:
             return 0.0
-        (first, before), (last, now) = self._marks[0], self._marks[-1]
-        return (now - before) / (last - first) if last - first >= 1.0 else 0.0
+        since_s, before = self._marks[0]
+        span_s = progress.elapsed_s - since_s
+        return (progress.ended - before) / span_s if span_s >= 1.0 else 0.0
 
-    def eta_s(self, crawl: Crawl) -> float | None:
-        """Seconds to the nearest limit that the user set; None without one."""
-        limits, times = crawl.parts.spec.limits, []
-        if limits.max_time_s is not None:
-            times.append(limits.max_time_s - crawl.elapsed_s)
-        if limits.max_pages is not None and self.pages_per_s() > 0:
-            times.append((limits.max_pages - crawl.parts.store.totals["pages"]) / self.pages_per_s())
-        return max(0.0, min(times)) if times else None
+    def left_s(self, progress: Progress) -> float | None:
+        """Seconds until all known pages are asked, at this speed; None where nobody can tell."""
+        rate = self.pages_per_s(progress)
+        return progress.left / rate if rate else None
 
-    def eta_words(self, crawl: Crawl) -> str:
-        """When a limit will end the run, for people; empty where none will, or where one has."""
-        eta_s = None if crawl.stopping else self.eta_s(crawl)
-        return "" if eta_s is None else f"ends in about {human_seconds(eta_s)}"
+
+def share_words(progress: Progress) -> str:
+    """How many of the known pages are over: ``229/751 pages (30 %)``."""
+    total = progress.ended + progress.left
+    return f"{progress.ended:,}/{total:,} pages ({100 * progress.ended // max(1, total)} %)"
+
+
+def end_words(progress: Progress, lately: Lately) -> str:
+    """When the run will end, for people: by its limit of time, or as all known pages are asked; "" if nobody knows."""
+    if progress.stopping:
+        return ""
+    left_s = lately.left_s(progress)
+    time_s = None if progress.max_time_s is None else max(0.0, progress.max_time_s - progress.elapsed_s)
+    if time_s is not None and (left_s is None or time_s < left_s):
+        return f"ends in about {human_seconds(time_s)}"
+    if left_s is None or not progress.left:
+        return ""
+    # the delay is named where it is the reason: sites that answer slowly, or want longer pauses, are not made faster
+    by_delay = progress.delay_s > 0 and progress.left / left_s * progress.delay_s >= _BY_DELAY
+    return f"about {about(left_s)} left" + (f" at --delay {progress.delay_s:g}s" if by_delay else "")
+
+
+def trouble_words(progress: Progress) -> str:
+    """What went wrong so far: ``12 broken, 152 refused by robots.txt``; "" if nothing did."""
+    numbers = ((progress.broken, "broken"), (progress.forbidden, "refused by robots.txt"))
+    return ", ".join(f"{number:,} {word}" for number, word in numbers if number)
 
 
 class PlainLines:
@@ -234,24 +282,25 @@ class PlainLines:
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
-        self._progress = Progress()
+        self._lately = Lately()
         self._last = time.monotonic()
 
-    def ticked(self, visits: list[Concluded], crawl: Crawl) -> None:
-        self._progress.note(visits, crawl)
+    def ticked(self, visits: list[Concluded], progress: Progress) -> None:
+        self._lately.note(visits, progress)
         if time.monotonic() - self._last >= PLAIN_EVERY_S:
             self._last = time.monotonic()
-            print(summary_line(crawl, self._progress), file=self._out, flush=True)
+            print(summary_line(progress, self._lately), file=self._out, flush=True)
 
 
 class LiveScreen:
     """The live display of a terminal: numbers, errors by cause, the pages that came last."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, folder: Path) -> None:
         from rich.live import Live
 
-        self._progress = Progress()
-        self._live: Live = Live(console=console, refresh_per_second=4, transient=True)
+        self._folder = folder
+        self._lately = Lately()
+        self._live: Live = Live(console=steady_console(), refresh_per_second=4, transient=True)
 
     def __enter__(self) -> LiveScreen:
         self._live.start()
@@ -260,83 +309,129 @@ class LiveScreen:
     def __exit__(self, *_: object) -> None:
         self._live.stop()
 
-    def ticked(self, visits: list[Concluded], crawl: Crawl) -> None:
-        self._progress.note(visits, crawl)
-        self._live.update(self._render(crawl))
+    def ticked(self, visits: list[Concluded], progress: Progress) -> None:
+        self._lately.note(visits, progress)
+        self._live.update(self._render(progress))
 
-    def _render(self, crawl: Crawl) -> RenderableType:
+    def _render(self, progress: Progress) -> RenderableType:
         from rich.console import Group
         from rich.text import Text
 
-        head = f"weft  {crawl.parts.folder.path}  {human_seconds(crawl.elapsed_s)}"
-        eta = self._progress.eta_words(crawl)
-        lines: list[RenderableType] = [Text(f"{head}   {eta}" if eta else head, style="bold"), self._numbers(crawl)]
-        if self._progress.causes:
-            causes = self._progress.causes.most_common(5)
+        head = "   ".join(filter(None, (share_words(progress), end_words(progress, self._lately))))
+        lines: list[RenderableType] = [
+            Text(f"weft  {self._folder}  {human_seconds(progress.elapsed_s)}   {head}", style="bold"),
+            self._numbers(progress),
+        ]
+        if self._lately.causes:
+            causes = self._lately.causes.most_common(5)
             lines.append(Text("  ".join(f"{cause} {number}" for cause, number in causes), style="yellow"))
-        lines += [Text(shown(page), style="dim", no_wrap=True, overflow="ellipsis") for page in self._progress.recent]
-        if crawl.stopping and crawl.parts.crew.running:
+        lines += [Text(shown(page), style="dim", no_wrap=True, overflow="ellipsis") for page in self._lately.recent]
+        if progress.stopping and progress.requests:
             words = "stopping: waiting for the pages under way (Ctrl-C again ends at once)"
             lines.append(Text(words, style="bold yellow"))
         return Group(*lines)
 
-    def _numbers(self, crawl: Crawl) -> Table:
+    def _numbers(self, progress: Progress) -> Table:
         from rich.table import Table
 
-        counts, totals = crawl.parts.frontier.counts, crawl.parts.store.totals
-        rate, running = f"{self._progress.pages_per_s():,.1f}", str(crawl.parts.crew.running)
+        rate, running = f"{self._lately.pages_per_s(progress):,.1f}", str(progress.requests)
         grid = Table.grid(padding=(0, 2))
-        grid.add_row("pages", f"{totals['pages']:,}", "a second", rate, "links", f"{totals['links']:,}")
-        grid.add_row("waiting", f"{counts['waiting']:,}", "running", running, "hosts", f"{counts['hosts']:,}")
-        received = human_bytes(totals["bytes"])
-        grid.add_row("errors", f"{counts['errors']:,}", "refused", f"{counts['refused']:,}", "received", received)
+        grid.add_row("pages", f"{progress.pages:,}", "a second", rate, "links", f"{progress.links:,}")
+        grid.add_row("waiting", f"{progress.waiting:,}", "running", running, "hosts", f"{progress.hosts:,}")
+        refused, received = f"{progress.forbidden:,}", human_bytes(progress.received_b)
+        grid.add_row("broken", f"{progress.broken:,}", "refused by robots.txt", refused, "received", received)
         return grid
 
 
-def summary_line(crawl: Crawl, progress: Progress) -> str:
+def steady_console() -> Console:
+    """The terminal behind stderr. Its cursor is never hidden: after a kill nobody would show it again."""
+    from rich.console import Console
+
+    class SteadyConsole(Console):
+        def show_cursor(self, show: bool = True) -> bool:
+            return False
+
+    return SteadyConsole(stderr=True)
+
+
+def summary_line(progress: Progress, lately: Lately) -> str:
     """How far a run is, in one line."""
-    counts, totals = crawl.parts.frontier.counts, crawl.parts.store.totals
-    causes = "".join(f", {cause} {number}" for cause, number in progress.causes.most_common(3))
-    eta = progress.eta_words(crawl)
-    left = f", {eta}" if eta else ", stopping" if crawl.stopping else ""
-    return (
-        f"{human_seconds(crawl.elapsed_s)}: {counted(totals['pages'], 'page')}, {progress.pages_per_s():,.1f}/s,"
-        f" {counts['waiting']:,} waiting, {counted(counts['hosts'], 'host')},"
-        f" {counted(counts['errors'], 'error')}{causes}{left}"
-    )
+    rate = f"{lately.pages_per_s(progress):,.1f}/s"
+    end = "stopping" if progress.stopping else end_words(progress, lately)
+    speed = ", ".join(filter(None, (share_words(progress), rate, end)))
+    more = "; ".join(filter(None, (speed, trouble_words(progress), counted(progress.hosts, "host"))))
+    return f"{human_seconds(progress.elapsed_s)}: {more}"
 
 
-def closing_words(crawl: Crawl, reason: StopReason, wait_s: float | None) -> str:
+def closing_words(folder: Path, progress: Progress, reason: StopReason, ending: Ending) -> str:
     """What a run says at its end: what it has, why it stopped, what to do next."""
-    counts, totals = crawl.parts.frontier.counts, crawl.parts.store.totals
-    folder = crawl.parts.folder.path
-    resume = command("resume", folder)
+    forbidden = f"{progress.forbidden:,} refused by robots.txt, " if progress.forbidden else ""
     head = (
-        f"{counted(totals['pages'], 'page')} and {counted(totals['links'], 'link')} in {folder}"
-        f" ({human_seconds(crawl.elapsed_s)}, {counted(counts['errors'], 'error')}, {counts['waiting']:,} waiting): "
+        f"{counted(progress.pages, 'page')} and {counted(progress.links, 'link')} in {folder}"
+        f" ({human_seconds(progress.elapsed_s)}, {counted(progress.errors, 'error')}, {forbidden}"
+        f"{progress.waiting:,} waiting): "
     )
-    url, why = crawl.failed_seed
+    return head + _why_it_ended(folder, reason, ending)
+
+
+def _why_it_ended(folder: Path, reason: StopReason, ending: Ending) -> str:
+    resume = command("resume", folder)
     match reason:
-        case StopReason.DONE if why and not totals["pages"]:
-            return head + f"no seed may be asked: {why} ({command('why', folder, url)} tells more)"
-        case StopReason.DONE if not crawl.visits:
-            return head + "nothing was left to fetch, and nothing has failed that could be tried again"
         case StopReason.DONE:
-            return head + "nothing is left to fetch"
+            seeds = f"; {_failed_seeds(folder, ending.seeds)}" if ending.seeds is not None else ""
+            return _nothing_left(folder, ending) + seeds
+        case StopReason.FAILED if ending.seeds is not None:
+            return _no_seed(folder, ending.seeds)
         case StopReason.WAITING:
-            when = human_moment(datetime.now().astimezone(), wait_s or 0.0)
-            return head + f"only sites that want rest are left; go on after {when} with: {resume}"
+            when = human_moment(datetime.now().astimezone(), ending.wait_s)
+            return f"only sites that want rest are left; go on after {when} with: {resume}"
         case StopReason.STOPPED | StopReason.KILLED:
-            because = f" because {crawl.stopped_by} is there" if crawl.stopped_by else ""
-            return head + f"stopped{because}; go on with: {resume}"
-        case StopReason.FAILED:
-            return head + f"no seed answered: {why} ({command('why', folder, url)} tells more)"
+            because = f" because {ending.stopped_by} is there" if ending.stopped_by else ""
+            return f"stopped{because}; go on with: {resume}"
         case StopReason.FINISHER:
-            return head + f"a finisher of --part ended it; go on with: {resume}"
+            return f"a finisher of --part ended it; go on with: {resume}"
         case StopReason.MAX_PAGES | StopReason.MAX_TIME | StopReason.MIN_DEPTH:
-            return head + f"--{reason} is reached; go on with: {resume} --{reason} ..."
+            return f"--{reason} is reached; go on with: {resume} --{reason} ..."
+        case StopReason.FAILED | StopReason.DISK_FULL:
+            return f"{reason}; go on with: {resume}"
         case _:
             assert_never(reason)
+
+
+def _nothing_left(folder: Path, ending: Ending) -> str:
+    """Of a crawl that is done: by itself, by a limit of its sites, or long ago."""
+    if ending.limits:
+        return "; ".join(_reached(folder, limit) for limit in ending.limits)
+    if not ending.visits and ending.last_answer_ms is not None:
+        done_on = datetime.fromtimestamp(ending.last_answer_ms / 1000).strftime("%Y-%m-%d %H:%M")
+        return f"done on {done_on}; --fresh starts anew"
+    return "nothing is left to fetch"
+
+
+def _reached(folder: Path, limit: SiteLimit) -> str:
+    option = f"--{limit.option}"
+    left = (
+        f"{counted(limit.urls, 'URL')} of {counted(limit.sites, 'site')} {'is' if limit.urls == 1 else 'are'} left out"
+    )
+    return f"{option} is reached, {left}; go on with: {command('resume', folder)} {option} ..."
+
+
+def _no_seed(folder: Path, seeds: FailedSeeds) -> str:
+    """Of a crawl without a page of a seed."""
+    if seeds.why.isdecimal():
+        return f"no seed gave a page: {_failed_seed(folder, seeds)}"
+    what = "no seed may be asked" if seeds.why == Cause.ROBOTS_DISALLOWED.value else "no seed answered"
+    return f"{what}: {seeds.why} ({command('why', folder, seeds.url)} tells more)"
+
+
+def _failed_seeds(folder: Path, seeds: FailedSeeds) -> str:
+    """Of a crawl of which other seeds gave a page."""
+    return f"{seeds.number:,} of {counted(seeds.total, 'seed')} gave no page: {_failed_seed(folder, seeds)}"
+
+
+def _failed_seed(folder: Path, seeds: FailedSeeds) -> str:
+    outcome = f"answered {seeds.why}" if seeds.why.isdecimal() else seeds.why
+    return f"{seeds.url} {outcome} ({command('why', folder, seeds.url)} tells more)"
 
 
 def is_terminal() -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 from weft.errors import PartError, SpecError
 
@@ -28,21 +28,10 @@ ROLES = {
     "robots": "(url: str, robots_txt: str, allowed: bool) -> bool: whether robots.txt lets a URL be asked",
     "store": "(store) -> store: the part that writes visits and links, made from weft's own",
     "routine": "(rows: list[CommonRow]) -> None: told of every visit once it is stored, at least once a second",
-    "finisher": "(progress: Progress) -> bool: whether the run ends now, asked at least once a second",
+    "finisher": "(progress: weft.records.Progress) -> bool: whether the run ends now, asked at least once a second",
     "unloader": "(crawl: StoredCrawl, folder: Path) -> None: writes results whenever a run ends",
 }
 """What a part of each role is called with, and what it gives."""
-
-
-class Progress(NamedTuple):
-    """How far a run is, as a finisher sees it."""
-
-    pages: int
-    links: int
-    waiting: int
-    errors: int
-    hosts: int
-    elapsed_s: float
 
 
 def split_part(text: str) -> tuple[str, str, str]:
@@ -72,10 +61,6 @@ def check_parts(texts: Sequence[str], crawl: Path) -> None:
     A folder may come from somebody else: going on with its crawl must not run what lies in it, nor lead its URLs into
     a function such as ``os.system``.
     """
-    if texts and sys.flags.no_site:  # by weft's own script; the user's code gets a Python as it always is
-        import site
-
-        site.main()
     for text in texts:
         _, module, name = split_part(text)
         if module.partition(".")[0] in sys.stdlib_module_names:

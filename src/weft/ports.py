@@ -65,8 +65,10 @@ class Judge(Protocol):
     def judge_url(self, url: str, site_id: int, parent: Parent | None) -> Verdict:
         """For a URL that is new: asked once for each."""
 
-    def judge_link(self, kind: int, rel: str, nofollow: bool, depth: int, hops: int, target: str) -> Verdict:
-        """For one link: may it bring its target in?"""
+    def judge_link(
+        self, kind: int, rel: str, nofollow: bool, depth: int, hops: int, target: str, source: str
+    ) -> Verdict:
+        """For one link on the page ``source`` ("": in a sitemap): may it bring its target in?"""
 
     def is_suspect(self, site_id: int) -> bool:
         """Whether ``judge_waiting`` may refuse pages of this site. Cheap: asked at every lease."""

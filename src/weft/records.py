@@ -43,6 +43,7 @@ class StopReason(StrEnum):
     STOPPED = "stopped"
     FINISHER = "finisher"
     FAILED = "failed"
+    DISK_FULL = "disk full"
     KILLED = "killed"  # what is said of a run that could not say why it ended
 
     @property
@@ -52,7 +53,7 @@ class StopReason(StrEnum):
                 return 0
             case StopReason.MAX_PAGES | StopReason.MAX_TIME | StopReason.MIN_DEPTH:
                 return 0
-            case StopReason.FAILED:
+            case StopReason.FAILED | StopReason.DISK_FULL:
                 return 1
             case StopReason.WAITING | StopReason.STOPPED | StopReason.KILLED:
                 return 3
@@ -92,6 +93,10 @@ class LinkKind(IntEnum):
         return self.name.lower()
 
 
+LEADS_ON: Final = "redirect"
+"""The ``rel`` of a refresh after 0 seconds: nobody gets to read its page, which counts as a redirect."""
+
+
 class Purpose(IntEnum):
     """Why an address is asked: a page of the crawl, or an errand the crawl needs for itself."""
 
@@ -127,9 +132,6 @@ class Links(msgspec.Struct, array_like=True, gc=False):
     The compiled reader keeps the texts together, as they will be stored: ``tails`` has for each link its anchor and, if
     any link has one, rel and fragment, as JSON; ``ends`` says where each of them ends, four bytes a link. The columns
     of anchors and fragments are empty then, until somebody asks for the links one by one.
-
-    On their way from a worker, ``targets`` has only the texts that the crawl's process may not have; ``places`` says
-    where it has the others, and the ``generation`` how long (``weft.shared``).
     """
 
     targets: list[str] = []
@@ -139,8 +141,6 @@ class Links(msgspec.Struct, array_like=True, gc=False):
     rels: dict[int, str] = {}
     tails: bytes = b""
     ends: bytes = b""
-    places: bytes = b""
-    generation: int = 0
 
     @classmethod
     def of(cls, links: Iterable[Link]) -> Links:
@@ -334,3 +334,69 @@ class Visit(msgspec.Struct, gc=False, array_like=True):
     digest: str | None = None
     revisit: bool = False
     headers: str | None = None
+
+
+class Progress(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """How far a run is: observers, screens and finishers (R4) get it after each tick, and see nothing else of a crawl.
+
+    The numbers count all runs of the folder; ``elapsed_s`` is the time of this run.
+    """
+
+    pages: int  # answers with a status of 2xx, stored
+    links: int
+    received_b: int  # bodies, as they came over the wire
+    waiting: int
+    running: int  # pages that are marked as taken
+    completed: int  # pages that were answered, with any status
+    errors: int  # pages that got no answer; those that robots.txt forbids are not counted here
+    broken: int  # pages that got no answer, or one with a status of 400 and more
+    forbidden: int  # pages that robots.txt forbids
+    refused: int  # URLs that were found and do not belong to the crawl
+    hosts: int  # sites that were asked for anything
+    requests: int  # under way at this moment
+    elapsed_s: float
+    stopping: bool
+    max_pages: int | None
+    max_time_s: float | None
+    delay_s: float
+    notes: tuple[str, ...] = ()  # of the last tick: facts that whoever runs the crawl should know
+
+    @property
+    def ended(self) -> int:
+        """The pages that are over: answered, or given up."""
+        return self.completed + self.errors
+
+    @property
+    def left(self) -> int:
+        """The pages that are still to be asked, as far as they are known and --max-pages lets them in."""
+        left = self.waiting + self.running
+        return left if self.max_pages is None else max(0, min(left, self.max_pages - self.pages))
+
+
+class FailedSeeds(msgspec.Struct, frozen=True, gc=False):
+    """The start addresses that gave no page, and an example: its URL, and the cause, reason or status instead."""
+
+    number: int
+    total: int
+    url: str
+    why: str
+    none_gave_a_page: bool
+
+
+class SiteLimit(msgspec.Struct, frozen=True, gc=False):
+    """A limit of single sites that was reached: its option, on how many sites, and how many URLs it kept out."""
+
+    option: str
+    sites: int
+    urls: int
+
+
+class Ending(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """The facts that the last line of a run needs, beside its stop reason."""
+
+    visits: int  # requests of this run that ended
+    wait_s: float  # until a site may be asked again
+    stopped_by: str  # the stop file of the user, if it was that
+    seeds: FailedSeeds | None  # None: each gave a page, or pages are left
+    limits: tuple[SiteLimit, ...]
+    last_answer_ms: int | None

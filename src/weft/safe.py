@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from weft.lazy import regex
+from weft.text.patterns import regex
 
 if TYPE_CHECKING:
     import re

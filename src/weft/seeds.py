@@ -20,9 +20,9 @@ import msgspec
 
 from weft.errors import SpecError
 from weft.hosts import HostLine, can_be_resolved, host_lines, looks_like_one, meaning_of
-from weft.lazy import regex
 from weft.spec import SitePace
-from weft.url import host_of, parse
+from weft.text.patterns import regex
+from weft.url import host_of, parse, site_of
 
 MAX_LINE_B = 16_384
 """A longer line is no URL that weft would ask."""
@@ -65,9 +65,14 @@ def read_seeds(args: Sequence[str], warn: Callable[[str], None]) -> list[Seed]:
 
 
 def default_folder(seed: Seed) -> str:
-    """The folder that a crawl gets by itself: the host of its first seed, as a safe file name."""
-    name = re.sub(r"[^0-9A-Za-z._-]", "_", host_of(seed.url).strip("[]")).lstrip(".-")
-    return name or "crawl"
+    """The folder that a crawl gets by itself: the host of its first seed, as a safe file name.
+
+    A port that is not the usual one of the scheme follows behind it: ``127.0.0.1_8080``.
+    """
+    host = host_of(seed.url)
+    name = re.sub(r"[^0-9A-Za-z._-]", "_", host.strip("[]")).lstrip(".-") or "crawl"
+    port = site_of(seed.url).removeprefix(host).removeprefix(":")
+    return f"{name}_{port}" if port else name
 
 
 def seed_of(text: str, source: str = "", line: int = 0) -> Seed:

@@ -56,7 +56,18 @@ def plan_crawl(spec: CrawlSpec, output: str | None, *, fresh: bool, warn: Warn) 
             aside = folder.set_aside()
         warn(f"the earlier crawl is kept in {aside}")
     if folder.exists and folder.spec.is_file():
-        return _go_on(spec, folder, seeds, warn)
+        old = read_spec(folder.spec)
+        differing = _differing(folder, old, spec, seeds)
+        if not differing:
+            return _go_on(spec, old, folder, seeds, warn)
+        if _was_answered(folder):
+            raise SpecError(
+                f"{folder.path} holds a crawl with another specification: {'; '.join(differing)}."
+                f" Go on as it was with `{command('resume', folder.path)}`, or start anew with --fresh or another -o"
+            )
+        with folder.lock():
+            aside = folder.set_aside()
+        warn(f"the earlier try in {folder.path} never got an answer: it is set aside as {aside}")
     folder.make()
     _write_spec(folder, spec)  # first of all, so that a crawl killed at its first instant can be resumed
     return Plan(spec, folder, seeds, limits_changed=False)
@@ -102,18 +113,28 @@ def _make_ready(folder: Folder) -> None:
     folder.make()
 
 
-def _go_on(spec: CrawlSpec, folder: Folder, seeds: Sequence[Seed], warn: Warn) -> Plan:
-    old = read_spec(folder.spec)
+def _differing(folder: Folder, old: CrawlSpec, spec: CrawlSpec, seeds: Sequence[Seed]) -> list[str]:
+    """What the crawl of a folder has otherwise, in words; none where it can be gone on with."""
     differing = [str(difference) for difference in differences(old, spec)]
     if seeds_differ(old, spec):
         differing.append("the seeds are others (weft add gives a crawl more URLs)")
     elif (new := _unknown_seed(folder, seeds)) is not None:
         differing.append(f"{new.url} is no seed of it (weft add gives a crawl more URLs)")
-    if differing:
-        raise SpecError(
-            f"{folder.path} holds a crawl with another specification: {'; '.join(differing)}."
-            f" Go on as it was with `{command('resume', folder.path)}`, or start anew with --fresh or another -o"
-        )
+    return differing
+
+
+def _was_answered(folder: Folder) -> bool:
+    """Whether the crawl of a folder stored an answer, of any status; also where only its archive can tell."""
+    if not folder.db.is_file() or not _is_seeded(folder):
+        return bool(our_files(folder.warc))
+    from weft.derive.read import StoredCrawl
+
+    with StoredCrawl(folder.path) as crawl:
+        answer = crawl.connection.execute("SELECT 1 FROM visit WHERE status IS NOT NULL LIMIT 1")
+        return answer.fetchone() is not None
+
+
+def _go_on(spec: CrawlSpec, old: CrawlSpec, folder: Folder, seeds: Sequence[Seed], warn: Warn) -> Plan:
     if not spec.seeds:
         spec = msgspec.structs.replace(spec, seeds=old.seeds)
     _make_ready(folder)

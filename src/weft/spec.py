@@ -16,6 +16,9 @@ OWN_RESULT = "auto"
 NO_BOUND = -1
 """Stands in a site's own settings for: no bound, whatever holds for the others."""
 
+MAX_SITEMAP_B = 52_428_800
+"""The bound of a sitemap by its protocol, unpacked: it holds whatever the bound of pages is."""
+
 FOLLOWED_KINDS = ("a", "area", "frame", "iframe", "refresh", "onclick", "redirect", "sitemap")
 
 DAY_S = 86_400
@@ -180,6 +183,13 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     same_scheme: Annotated[  # R12
         bool, About("leave links alone whose scheme (http, https) is not that of their site")
     ] = False
+    same_site: Annotated[  # R2
+        bool,
+        About(
+            "of several seeds' sites, crawl each by its own links: a link from another one neither brings a page in "
+            "nor makes it nearer"
+        ),
+    ] = False
     html_only: Annotated[bool, About("ask only for what may be an HTML page")] = False  # R8
     sitemaps: Annotated[Sitemaps, About("read sitemaps; only: follow nothing else", "no", usual=True)] = Sitemaps.YES
 
@@ -204,7 +214,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
         int, About("keep at most this much of an answer; robots.txt is read up to 500 KiB", low=1)
     ] = 10_000_000
     retries: Annotated[int, About("try again N times after a passing failure", high=100)] = 2
-    max_redirects: Annotated[int, About("walk at most N redirects in a row", high=100)] = 10
+    max_redirects: Annotated[int, About("walk at most N redirects (and refreshes after 0 s) in a row", high=100)] = 10
     max_links_per_page: Annotated[
         int,
         About(
@@ -480,6 +490,7 @@ class Keep(msgspec.Struct, frozen=True, kw_only=True):
     warc_file_b: Annotated[int, About("begin a new WARC file past this size", name="warc-size", low=1_000)] = (
         1_000_000_000
     )
+    block_digest: Annotated[bool, About("write WARC-Block-Digest into every WARC record")] = False
     graphs: Annotated[  # R3, R6
         str | None,
         About(

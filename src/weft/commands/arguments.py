@@ -57,6 +57,13 @@ def parse(command: str, words: Sequence[str]) -> argparse.Namespace | None:
     return args
 
 
+def options_given(args: argparse.Namespace) -> dict[str, object]:
+    """The crawl options that stand on the command line, by name, as they were written."""
+    from weft.options import BY_NAME
+
+    return {name: value for name, value in vars(args).items() if name in BY_NAME}
+
+
 def parser_of(command: str) -> argparse.ArgumentParser:
     """The argparse parser of one command."""
 

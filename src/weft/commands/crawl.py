@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from weft.cli import warn
-from weft.commands.ordinary import options_given
+from weft.commands.arguments import options_given
 from weft.commands.running import run_shown
 from weft.options import crawl_order
 from weft.session import plan_crawl

@@ -32,9 +32,7 @@ def run(args: argparse.Namespace) -> int:
         if not quiet:
             _say("a made-up web on this machine is crawled; nothing outside of it is asked")
             if is_terminal():
-                from rich.console import Console
-
-                observers.append(stack.enter_context(LiveScreen(Console(stderr=True))))
+                observers.append(stack.enter_context(LiveScreen(folder)))
         reason, facts = run_demo(folder, observers, _ignore if quiet else _say)
     if args.json:
         print_json(facts)

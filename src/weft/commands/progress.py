@@ -44,11 +44,12 @@ class ShownProgress:
 
     def _draw(self, what: str, done: int, total: int) -> None:
         if self._bar is None or self._task is None:
-            from rich.console import Console
             from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
+            from weft.observe import steady_console
+
             columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())
-            self._bar = Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True)
+            self._bar = Progress(*columns, TimeElapsedColumn(), console=steady_console(), transient=True)
             self._bar.start()
             self._task = self._bar.add_task("")
         self._bar.update(

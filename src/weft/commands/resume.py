@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.cli import warn
-from weft.commands.ordinary import options_given
+from weft.commands.arguments import options_given
 from weft.commands.running import run_shown
 from weft.errors import HOW_TO_BEGIN, FolderError
 from weft.folder import Folder

@@ -5,20 +5,21 @@ from __future__ import annotations
 import logging
 import sys
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 
 from weft import __version__, native
 from weft.cli import tell, warn
 from weft.commands.progress import ShownProgress
 from weft.errors import WeftError
-from weft.human import counted
+from weft.human import command, counted
 from weft.loop import Crawl, Observer
-from weft.observe import CsvLogs, LiveScreen, PlainLines, RunLog, closing_words, is_terminal
+from weft.observe import CsvLogs, LiveScreen, Notes, PlainLines, RunLog, closing_words, is_terminal
 from weft.ports import silent
 from weft.records import StopReason
 from weft.results import result_folder, write_results
 from weft.session import Plan, run_plan
-from weft.spec import ShownLogs
+from weft.spec import Politeness, ShownLogs
 
 _log = logging.getLogger("weft.commands")
 
@@ -30,7 +31,7 @@ def run_shown(plan: Plan, *, quiet: bool, log: ShownLogs) -> int:
     """
     running: list[Crawl] = []
     with RunLog(plan.folder.logs / "weft.log", warn):
-        without = "" if native.is_there else ", without its compiled parts"
+        without = "" if native.is_compiled else ", without its compiled parts"
         for line in (f"weft {__version__} begins{without}", *_unusual(plan)):
             _log.info("%s", line)
         try:
@@ -41,11 +42,15 @@ def run_shown(plan: Plan, *, quiet: bool, log: ShownLogs) -> int:
                 with suppress(WeftError):
                     _leave_results(plan, quiet=quiet)
             raise
-        words = closing_words(running[0], reason, running[0].parts.frontier.wait_s())
+        ending = running[0].ending
+        assert ending is not None  # the run is over
+        words = closing_words(plan.folder.path, running[0].progress, reason, ending)
         _log.info("%s", words)
     if not quiet or reason.exit_code == 1:
         tell(words)
     _leave_results(plan, quiet=quiet)
+    if not quiet and reason.exit_code == 0 and running[0].progress.broken:
+        _tell_broken_links(plan)
     return reason.exit_code
 
 
@@ -53,18 +58,25 @@ def _displayed(plan: Plan, running: list[Crawl], *, quiet: bool, log: ShownLogs)
     """Why the run ended; what runs is put into ``running`` as soon as it does."""
     keep, logs = plan.spec.keep, plan.folder.logs
     common, errors = Path(keep.common_log or logs / "common.csv"), Path(keep.error_log or logs / "error.csv")
-    observers: list[Observer] = [CsvLogs(common, errors, sys.stderr, log)]
+    notes = Notes(logs / "weft.log", None if quiet else tell)
+    observers: list[Observer] = [CsvLogs(common, errors, sys.stderr, log), notes]
     with ExitStack() as stack:
         if not quiet:
             for words in _unusual(plan):
                 tell(words)
             if is_terminal() and log is ShownLogs.FILES:
-                from rich.console import Console
-
-                observers.append(stack.enter_context(LiveScreen(Console(stderr=True))))
+                observers.append(stack.enter_context(LiveScreen(plan.folder.path)))
             elif log is ShownLogs.FILES:
                 observers.append(PlainLines(sys.stderr))
-        return run_plan(plan, observers, running.append)
+        return run_plan(plan, observers, partial(_began, plan, running, quiet=quiet))
+
+
+def _began(plan: Plan, running: list[Crawl], crawl: Crawl, *, quiet: bool) -> None:
+    running.append(crawl)
+    polite, usual = plan.spec.politeness, Politeness()
+    is_usual = (polite.delay_s, polite.per_host, polite.sites) == (usual.delay_s, usual.per_host, usual.sites)
+    if crawl.is_private and is_usual and not quiet:
+        tell("the site is on this machine or in a private network: --delay 0 --per-host 8 is allowed, and faster")
 
 
 def _leave_results(plan: Plan, *, quiet: bool) -> None:
@@ -79,6 +91,15 @@ def _leave_results(plan: Plan, *, quiet: bool) -> None:
     target = result_folder(plan.spec, plan.folder)
     if target is not None:
         tell(f"the graph of {counted(len(results), 'site')} is in {target}")
+
+
+def _tell_broken_links(plan: Plan) -> None:
+    from weft.derive.broken import broken_counts  # only for crawls that met such pages
+
+    targets, pages = broken_counts(plan.folder.path)
+    if targets:
+        found = f"{counted(targets, 'broken target')} on {counted(pages, 'page')}"
+        tell(f"{found}: {command('links', plan.folder.path, '--broken')}")
 
 
 def _unusual(plan: Plan) -> list[str]:

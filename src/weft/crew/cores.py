@@ -51,8 +51,7 @@ def settle_memory() -> None:
     """
     gc.freeze()
     gc.set_threshold(100_000, 20, 100)
-    if native.keep_freed_memory is not None:
-        native.keep_freed_memory()
+    native.keep_freed_memory()
 
 
 def give_memory_back() -> None:

@@ -193,5 +193,6 @@ def make_archive(
         software=f"weft/{__version__}",
         info=info,
         now=lambda: datetime.now(UTC),
+        block_digests=spec.keep.block_digest,
     )
     return Archive(writer, find_body, request_head)

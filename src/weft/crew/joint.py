@@ -69,7 +69,7 @@ class Joint:
     def free(self, workers: int) -> int:
         if self._team is None or not self._team.is_open:
             return self._alone.free(workers)
-        if self._goes_on and self._team.is_ahead_of_us and self._team.least_running:
+        if self._goes_on and self._team.book.is_ahead_of_us and self._team.book.least_running:
             return 0  # what would be asked here now goes to a worker for good: each follows its own requests
         return self._team.free(workers) - self._alone.running
 
@@ -85,10 +85,14 @@ class Joint:
 
         A request that ends at a worker is followed by the next one there, so nobody's share grows at its cost.
         """
-        clocks = team.clocks(lease, addresses, gap_s)
+        clocks = team.book.clocks(lease, addresses, gap_s)
         if clocks:
-            return team.keeper(clocks) is None
-        return not team.is_ahead_of_us and self._alone.running <= team.least_running and self._alone.free(1 << 30) > 0
+            return team.book.keeper(clocks) is None
+        return (
+            not team.book.is_ahead_of_us
+            and self._alone.running <= team.book.least_running
+            and self._alone.free(1 << 30) > 0
+        )
 
     def room_ahead(self, untaken: int) -> Iterable[RoomAhead]:
         return self._team.room_ahead(untaken) if self._team is not None else ()

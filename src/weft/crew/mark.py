@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 
 SLOT_B = 4096
+ROOM_B = 16 * SLOT_B
 MARKED_B = SLOT_B - 2  # of a URL
 RATE_SLOT = 1  # of the bucket that all share (rate.py); the first slot is the crawl's own
 WORKER_SLOTS = 2  # where those of workers begin
@@ -47,10 +48,11 @@ class ParseMark:
 def make_marks(path: Path) -> None:
     """The file with nothing marked, whatever was there before: one slot, that of the crawl's own process.
 
-    It is written, not left as a hole: to mark a page in a hole of a full disk would end the process.
+    It is written, not left as a hole: to mark a page in a hole of a full disk would end the process. It is longer than
+    its slot: a run that ends because the disk is full removes it, and has room to store that.
     """
     with path.open("wb") as file:
-        file.write(bytes(SLOT_B))
+        file.write(bytes(ROOM_B))
 
 
 def add_slots(path: Path, slots: int) -> None:

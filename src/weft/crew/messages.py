@@ -6,6 +6,8 @@ Plain sockets and msgspec: a message of a dozen pages costs a few microseconds f
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import socket
 import struct
 from collections import deque
@@ -15,6 +17,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from weft.conclude import Concluded
+from weft.errors import StoreError, WeftError, means_full_disk
 from weft.records import Fetched, FilePosition, Lease
 from weft.spec import CrawlSpec
 
@@ -77,8 +80,17 @@ class Report(msgspec.Struct, array_like=True):
     unused: list[int] = []  # jobs given back
     positions: dict[str, FilePosition] = {}
     cancelled: bool = False  # all requests are ended, as ordered
-    generation: int = 0  # of the memory that its links were looked up in (``weft.shared``)
     failure: str = ""  # the archive cannot be written, or the folder is gone: the crawl stops
+    disk_full: bool = False  # and that is why
+
+    def fail(self, error: WeftError) -> None:
+        self.failure, self.disk_full = str(error), means_full_disk(error)
+
+    def fault(self) -> StoreError:
+        """What failed, as if it had failed in the crawl's own process."""
+        error = StoreError(self.failure)
+        error.__cause__ = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) if self.disk_full else None
+        return error
 
 
 Message = TypeVar("Message")

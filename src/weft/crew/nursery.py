@@ -32,7 +32,7 @@ _PR_SET_PDEATHSIG = 1
 _PROGRAM = """
 import sys
 sys.path[:] = {path!r}
-from weft.lazy import loading
+from weft.loading import loading
 with loading():
     import weft.crew.worker
     from weft.crew.nursery import keep
@@ -203,7 +203,7 @@ def _bear(
     work: Work,
 ) -> bool:
     """Forks a worker for one order; False where the crawl is gone."""
-    data, fds, _, _ = socket.recv_fds(control, _ORDER.size, 3)
+    data, fds, _, _ = socket.recv_fds(control, _ORDER.size, 2)
     if not data:
         return False
     if not fds:  # lost on their way: the crawl finds its end of the socket closed, and orders anew

@@ -39,7 +39,6 @@ from weft.folder import Folder
 from weft.own import OwnParts
 from weft.ports import Clock
 from weft.records import Failure, FilePosition, Lease
-from weft.shared import SeenByAll
 from weft.store.bodies import SharedBodies
 from weft.store.schema import VERSION
 from weft.store.sql import StoredBody, find_body
@@ -78,9 +77,8 @@ class CheckedAddresses:
 class Worker:
     """See the module. One per process."""
 
-    def __init__(self, hello: Hello, end: socket.socket, bodies: SharedBodies | None, seen: SeenByAll | None) -> None:
+    def __init__(self, hello: Hello, end: socket.socket, bodies: SharedBodies | None) -> None:
         self._end = end
-        self._seen = seen
         self._bodies = bodies
         self._spec = hello.spec
         self._folder = Folder(Path(hello.folder))
@@ -211,7 +209,7 @@ class Worker:
         try:
             self._finisher.archive.close()
         except StoreError as error:
-            self._report.failure = str(error)
+            self._report.fail(error)
         self._send_report()
         self._leave()
 
@@ -275,7 +273,7 @@ class Worker:
         try:
             finished = self._finisher.finish(self._fetcher.finished)
         except StoreError as error:
-            self._report.failure = str(error)
+            self._report.fail(error)
             return
         finally:
             self._looked_at -= waiting - len(self._fetcher.finished)
@@ -291,15 +289,11 @@ class Worker:
             self._report_timer.cancel()
             self._report_timer = None
         report, self._report = self._report, Report()
-        if self._seen is not None:
-            report.generation = self._seen.generation
-            for one in report.ended:
-                one.done.links = self._seen.placed(one.done.links)
         if not report.failure:
             try:
                 self._finisher.archive.flush()
             except StoreError as error:
-                report.failure = str(error)
+                report.fail(error)
                 report.ended = []
         report.positions = self._news_of_files()
         try:
@@ -331,16 +325,15 @@ class Worker:
 def work(end: socket.socket, shared: list[int]) -> None:
     """The life of a worker process, from its first message to its last.
 
-    ``shared``: memory with the bodies that were met, and with the URLs.
+    ``shared``: memory with the bodies that were met.
     """
     bodies = SharedBodies(shared[0]) if shared else None
-    seen = SeenByAll(shared[1]) if len(shared) > 1 else None
     hello = receive_blocking(end, Hello)
     if hello is None:
         return
     _step_back()
     settle_memory()
-    asyncio.run(_main(hello, end, bodies, seen))
+    asyncio.run(_main(hello, end, bodies))
 
 
 def _step_back() -> None:
@@ -352,14 +345,16 @@ def _step_back() -> None:
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
-async def _main(hello: Hello, end: socket.socket, bodies: SharedBodies | None, seen: SeenByAll | None) -> None:
+async def _main(hello: Hello, end: socket.socket, bodies: SharedBodies | None) -> None:
     try:
-        worker = Worker(hello, end, bodies, seen)
+        worker = Worker(hello, end, bodies)
     except FileNotFoundError as error:  # a folder that is there no more ends the crawl, and tells nobody of our code
         gone = f"{error.filename} is gone: somebody has removed or moved it while the crawl ran"
         send_blocking(end, Report(failure=gone))
         return
     except WeftError as error:
-        send_blocking(end, Report(failure=str(error)))
+        report = Report()
+        report.fail(error)
+        send_blocking(end, report)
         return
     await worker.run()

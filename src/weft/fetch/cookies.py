@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from weft.errors import SpecError
-from weft.lazy import regex
+from weft.text.patterns import regex
 from weft.url import host_of, is_public_suffix, origin_of, path_of
 
 MAX_COOKIES_PER_ORIGIN = 50

@@ -16,7 +16,17 @@ import msgspec
 from weft.db import insert
 from weft.errors import Reason
 from weft.frontier.given import Memory, Policies
-from weft.frontier.links import Home, Infos, KnownLinks, PackedLink, packed, packed_links, recalled
+from weft.frontier.links import (
+    Home,
+    Infos,
+    KnownLinks,
+    PackedLink,
+    leads_on,
+    packed,
+    packed_leads_on,
+    packed_links,
+    recalled,
+)
 from weft.frontier.pages import OPEN_REASONS, Found, Hand, PageRow, Way, flags_of
 from weft.frontier.polite import Schedule, Waiting
 from weft.frontier.seen import (
@@ -146,9 +156,8 @@ class Discovery:
             self.seen.recent.put(text, info)
 
     def prefetch_links(self, pages: Iterable[Links]) -> None:
-        """The same for all links of a tick. Those of which a worker tells where they lie were looked up by it."""
-        others = [self.seen.recent.others_of(links) for links in pages]
-        self.prefetch(chain.from_iterable(others))
+        """Looks the links of all pages of a tick up at once."""
+        self.prefetch(chain.from_iterable(links.targets for links in pages))
 
     # ---- offers ----------------------------------------------------------------------------------------------
 
@@ -175,18 +184,17 @@ class Discovery:
             return "", Found(0, [], ())
         if self._normalizer.ip_hosts:  # R14: a link to the address of a known host is one to the host
             links = msgspec.structs.replace(links, targets=list(map(self._normalizer.named, links.targets)))
-            links.places = b""
             self.prefetch(links.targets)
         targets, home = links.targets, self._home_of(hand.url)
         first_new, bound, heed = self._next_url, reach(hand.depth + 1), self._heeds_nofollow
         by_kind = self._by_redirects if (nofollow and heed) or duplicate else self._by_kind
-        shared = self.seen.recent.shared_of(links)
-        offered, infos, places = recalled(self.seen.recent.young, links, by_kind, heed, bound, shared)
+        offered, infos, places = recalled(self.seen.recent.young, links, by_kind, heed, bound)
         if _REDIRECT in links.kinds.values():  # its target is no farther than the page: it may be nearer by it
             places = sorted({*places, *(at for at, kind in links.kinds.items() if kind == _REDIRECT)})
         new: list[str] = []
         if places:  # else all are known, and none is nearer by this page
-            way = Way(Parent(hand.url, hand.depth, hand.chain), visit, hand.depth + 1, 0, nofollow, duplicate)
+            hops = hand.hops + 1 if leads_on(links) else 0
+            way = Way(Parent(hand.url, hand.depth, hand.chain), visit, hand.depth + 1, hops, nofollow, duplicate)
             new = self._take_in(links, places, infos, offered, bound, way, hand.hops, home)
         known = KnownLinks(targets, infos, offered, home.prefix, first_new)
         return packed_links(links, infos, offered), Found(home.external_links(targets), new, known)
@@ -302,12 +310,13 @@ class Discovery:
 
     def _link_reason(self, target: str, kind: int, rel: str, way: Way) -> Reason | None:
         """Why this link cannot bring its target in; seeds are no links."""
-        _, visit, depth, hops, nofollow, duplicate = way
+        parent, visit, depth, hops, nofollow, duplicate = way
         if visit is None:
             return None
         if duplicate and kind != _REDIRECT:
             return Reason.ON_DUPLICATE
-        return self._judge.judge_link(kind, rel, nofollow, depth, hops, target).reason
+        source = parent.url if parent is not None else ""
+        return self._judge.judge_link(kind, rel, nofollow, depth, hops, target, source).reason
 
     def _priority(self, way: Way) -> int:
         """Breadth first: by depth. Depth first: the links of the page read last come first."""
@@ -319,8 +328,13 @@ class Discovery:
         if flags_of(row.state, row.reason, row.hops) & FINAL:
             pass
         elif row.state is None:
-            if self._link_reason(link.target, link.kind, link.rel, way) is None:
+            reason = self._link_reason(link.target, link.kind, link.rel, way)
+            if reason is None:
                 self._admit_late(row, link.target, way)
+            elif reason is Reason.TOO_DEEP and row.reason == Reason.OTHER_SITE.value:
+                # a site's own link: it counts once --max-depth is raised
+                row.reason, row.depth, row.found_in = reason.value, way.depth, way.visit
+                self._update(row)
         elif (way.depth < row.depth or way.hops < row.hops) and (
             self._link_reason(link.target, link.kind, link.rel, way) is None
         ):
@@ -332,10 +346,12 @@ class Discovery:
         last = 0
         while rows := self._db.execute(_OUTSIDE, (last, Reason.OUT_OF_SCOPE.value)).fetchall():
             last = rows[-1][0]
-            for page, site_id, url in rows:
+            for page, site_id, url, source in rows:
                 reason = self._judge.judge_url(url, site_id, None).reason
                 if reason is Reason.OUT_OF_SCOPE:
                     continue
+                if reason is None and source is not None and self._is_foreign(source, url):
+                    reason = Reason.OTHER_SITE
                 row = self.row(page)
                 row.state, row.reason = ("W", None) if reason is None else (None, reason.value)
                 self._update(row)
@@ -344,6 +360,10 @@ class Discovery:
                     self._counts["refused"] -= 1
                     self._counts["waiting"] += 1
                     self.admitted.append(page)
+
+    def _is_foreign(self, source: str, target: str) -> bool:
+        """Whether links from a page to another URL do not count because their sites are crawled apart (R2)."""
+        return self._judge.judge_link(_REDIRECT, "", False, 0, 0, target, source).reason is Reason.OTHER_SITE
 
     def _become_page(self, url_id: int, link: Link, way: Way) -> PageRow:
         """A sitemap or robots.txt that is linked like any page: its text has an id, now it gets a page."""
@@ -413,9 +433,11 @@ class Discovery:
             if stored is None:
                 continue
             parent = Parent(self.text(row.id), row.depth, row.chain)
-            onward = Way(parent, row.visit, row.depth + 1, 0, bool(stored[1]))
+            rows = msgspec.json.decode(stored[0])
+            hops = row.hops + 1 if packed_leads_on(rows) else 0
+            onward = Way(parent, row.visit, row.depth + 1, hops, bool(stored[1]))
             redirected = Way(parent, row.visit, row.depth, row.hops + 1, bool(stored[1]))
-            for url_id, kind, offered, *rest in msgspec.json.decode(stored[0]):
+            for url_id, kind, offered, *rest in rows:
                 way = redirected if kind == _REDIRECT else onward
                 known = self._row_of(url_id) if offered else None
                 if known and (known.state is None or way.depth < known.depth or way.hops < known.hops):
@@ -456,7 +478,8 @@ class Discovery:
 
 
 _OUTSIDE = (
-    "SELECT p.id, p.site, u.text FROM page p JOIN url u ON u.id = p.id"
+    "SELECT p.id, p.site, u.text, (SELECT f.text FROM visit v JOIN url f ON f.id = v.url WHERE v.id = p.found_in)"
+    " FROM page p JOIN url u ON u.id = p.id"
     " WHERE p.id > ? AND p.state IS NULL AND p.reason = ? ORDER BY p.id LIMIT 1000"
 )
 _ROW = "SELECT id, site, state, reason, depth, hops, chain, priority, found_in, key, visit FROM page WHERE id = ?"

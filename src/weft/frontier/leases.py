@@ -95,8 +95,7 @@ class Leases:
             next_at = now + site.gap_s
             if next_at > site.next_at:
                 site.next_at = next_at
-            if not site.first_ms:
-                site.first_ms = self._clock.epoch_ms()
+            self._sites.note_request(site)
             schedule.changed.add(site)
             if len(leases) >= most:
                 break

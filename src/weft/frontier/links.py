@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import repeat
-from typing import TYPE_CHECKING, overload
+from typing import overload
 
 import msgspec
 
+from weft import native
 from weft.frontier.seen import ADMITTED, ID, UNKNOWN
-from weft.native import count_external, known_links, pack_links, recall
-from weft.records import LinkKind, Links
+from weft.records import LEADS_ON, LinkKind, Links
 from weft.url import site_of
 
-if TYPE_CHECKING:
-    from weft.shared import Places
-
 _A = int(LinkKind.A)
+_REFRESH = int(LinkKind.REFRESH)
+_REL = 4  # its place in a packed link
 _encode = msgspec.json.Encoder().encode
 
-Infos = list[int] | memoryview
-"""What is known of each target; from the compiled part in eight bytes each."""
+Infos = memoryview
+"""What is known of each target, as numbers of eight bytes."""
 
 PackedLink = tuple[int | str, ...]
 """Id of the target, number of the kind, 1 if it may be followed, anchor, and, if any link of the page has one, rel and
@@ -28,34 +26,34 @@ fragment."""
 
 
 def recalled(
-    known: dict[str, int], links: Links, by_kind: bytes, heeds_nofollow: bool, bound: int,
-    shared: Places | None = None,
-) -> tuple[bytearray, Infos, list[int]]:  # fmt: skip
+    known: dict[str, int], links: Links, by_kind: bytes, heeds_nofollow: bool, bound: int
+) -> tuple[bytearray, Infos, list[int]]:
     """Which links may bring their targets in, what is known of each target, and where to look closer.
 
     1 where a link may, by what is said of its kind, and by its own nofollow where that is heeded. A closer look is for
-    the unknown, and for those above the bound that may be brought in. ``shared``: what workers share of these links.
+    the unknown, and for those above the bound that may be brought in.
     """
     targets, rels = links.targets, links.rels if heeds_nofollow else {}
-    if recall is not None:
-        offered, packed_infos, places = recall(known, targets, links.kinds, _A, by_kind, rels, UNKNOWN, bound, shared)
-        return offered, memoryview(packed_infos).cast("Q"), places
-    offered = bytearray(by_kind[_A : _A + 1]) * len(targets)
-    for at, kind in links.kinds.items():
-        offered[at] = by_kind[kind]
-    for at, rel in rels.items():
-        if "nofollow" in rel and "nofollow" in rel.split():
-            offered[at] = 0
-    infos = list(map(known.get, targets, repeat(UNKNOWN)))
-    if max(infos, default=0) <= bound:
-        return offered, infos, []
-    return offered, infos, [at for at, info in enumerate(infos) if info == UNKNOWN or (info > bound and offered[at])]
+    offered, infos, places = native.recall(known, targets, links.kinds, _A, by_kind, rels, UNKNOWN, bound)
+    return offered, memoryview(infos).cast("Q"), places
+
+
+def leads_on(links: Links) -> bool:
+    """Whether the page of these links has a refresh after 0 seconds. Then it counts as a redirect, with all its links:
+    besides the refresh such a page links to its target once more, to itself, or back.
+    """
+    return any(kind == _REFRESH and links.rels.get(at) == LEADS_ON for at, kind in links.kinds.items())
+
+
+def packed_leads_on(rows: Sequence[list[int | str]]) -> bool:
+    """Whether the page of these stored links has a refresh after 0 seconds (``leads_on``)."""
+    return any(row[1] == _REFRESH and row[_REL:][:1] == [LEADS_ON] for row in rows)
 
 
 def packed_links(links: Links, infos: Infos, offered: bytearray) -> str:
     """The rows of a page's links, in order, as JSON."""
-    if links.ends and pack_links is not None and isinstance(infos, memoryview):
-        return pack_links(infos, ID, _A, links.kinds, offered, links.tails, links.ends)
+    if links.ends:
+        return native.pack_links(infos, ID, _A, links.kinds, offered, links.tails, links.ends)
     links.unpack()
     columns: list[Sequence[int | str]] = [[info & ID for info in infos], links.kind_column(), offered, links.anchors]
     if links.rels or any(links.fragments):
@@ -84,8 +82,8 @@ class Home:
 
         With other credentials it is the same site: only those need a closer look.
         """
-        if count_external is not None and not self._with_credentials:
-            count = count_external(targets, self.prefix, self._other)
+        if not self._with_credentials:
+            count = native.count_external(targets, self.prefix, self._other)
             if count is not None:
                 return count
         own = (self.prefix, self._other)
@@ -112,8 +110,6 @@ class KnownLinks(Sequence[str]):
 
     def _make(self) -> list[str]:
         targets, infos, offered, prefix, first_new = self._made_of
-        if known_links is not None and isinstance(infos, memoryview):
-            return known_links(targets, infos, offered, ADMITTED, ID, first_new, prefix)
         return [
             target
             for target, info, followed in zip(targets, infos, offered, strict=True)

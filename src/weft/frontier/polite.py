@@ -66,7 +66,7 @@ class Site:
         self.cursor: HeadKey = END
         self.errands: deque[Lease] = deque()
         self.owes_page = True  # the next turn is that of a page, if one waits, and not that of a sitemap
-        self.reads_later = False  # one of its sitemaps did not come: they all wait behind its pages
+        self.reads_later = False  # its sitemaps wait behind its pages: one of them did not come, or each request counts
         self.robots_pending = False
         self.resolving = False
         self.ip = ""

@@ -6,13 +6,24 @@ All of it is written inside the caller's transaction, and ``counts`` follows.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 
 import msgspec
 
-from weft.errors import POLICIES, Reason
+from weft.errors import POLICIES, Cause, Reason
 from weft.frontier.pages import LIMIT_REASONS
 from weft.frontier.seen import DEPTH_MAX
 from weft.spec import Paces
+
+
+def stored_counts(connection: sqlite3.Connection, names: Sequence[str]) -> dict[str, int]:
+    """The counters as the last tick left them; those that an earlier version did not keep are counted now."""
+    stored = dict(connection.execute("SELECT name, value FROM counter").fetchall())
+    counts = {name: stored.get(name, 0) for name in names}
+    if stored and "asked" not in stored:
+        counts["forbidden"], counts["broken"] = failed_pages(connection)
+        (counts["asked"],) = connection.execute(ASKED_SITES).fetchone()
+    return counts
 
 
 def return_running(connection: sqlite3.Connection, counts: dict[str, int]) -> None:
@@ -48,7 +59,11 @@ def retry_failed(connection: sqlite3.Connection, counts: dict[str, int]) -> int:
     ).rowcount
     counts["waiting"] += number
     counts["errors"] -= number
+    counts["broken"] -= number  # a page that robots.txt forbids is none of them
     return number
+
+
+ASKED_SITES = "SELECT count(*) FROM site WHERE first_access_ms IS NOT NULL"
 
 
 def recount_states(connection: sqlite3.Connection, counts: dict[str, int]) -> None:
@@ -56,3 +71,15 @@ def recount_states(connection: sqlite3.Connection, counts: dict[str, int]) -> No
     rows = dict(connection.execute("SELECT coalesce(state, '-'), count(*) FROM page GROUP BY state").fetchall())
     names = {"-": "refused", "W": "waiting", "R": "running", "C": "completed", "E": "errors"}
     counts.update((name, rows.get(state, 0)) for state, name in names.items())
+    counts["forbidden"], counts["broken"] = failed_pages(connection)
+
+
+def failed_pages(connection: sqlite3.Connection) -> tuple[int, int]:
+    """How many pages robots.txt forbids, and how many are broken: no answer, or one with a status of 400 and more."""
+    forbidden, broken = connection.execute(
+        "SELECT coalesce(sum(p.state = 'E' AND p.cause = ?1), 0),"
+        " coalesce(sum(CASE WHEN p.state = 'E' THEN p.cause <> ?1 ELSE v.status >= 400 END), 0)"
+        " FROM page p LEFT JOIN visit v ON v.id = p.visit WHERE p.state IN ('C', 'E')",
+        (Cause.ROBOTS_DISALLOWED.value,),
+    ).fetchone()
+    return int(forbidden), int(broken)

@@ -13,11 +13,14 @@ import sqlite3
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from weft import native
+
+if TYPE_CHECKING:
+    from weft.native.pure import SortedEntries
 
 RUN_ENTRIES = 1 << 16
 FAN_IN = 8
@@ -25,23 +28,9 @@ SMALL_RUN = RUN_ENTRIES * FAN_IN**2
 CHUNK_ENTRIES = 336  # of twelve bytes each: just what fits a page of 4 KiB, or half of one of 8
 PREFIX_BITS = 47
 _PREFIX_SHIFT = 64 - PREFIX_BITS
-_LOWEST = (1 << 12) - 1
 _RUNS_EVER = (1 << 63 - PREFIX_BITS) - 1
 _LOOKED_UP_AT_ONCE = 10_000
 _CHUNKS_READ_AT_ONCE = 16
-
-
-@cache
-def marks_of_fingerprints() -> tuple[int, ...]:
-    """What a filter keeps of a fingerprint: four bits of a word, one in each quarter, chosen by its lowest bits.
-
-    Filters are stored, so this never changes. It is quick, as every crawl needs it once: random numbers took as long as
-    a third of the start of a crawl.
-    """
-    pairs = [1 << (x >> 4) | 1 << 16 + (x & 15) for x in range(256)]  # for eight bits, those of two quarters
-    lower_pairs = [pair << 32 for pair in pairs]
-    spread = [low * 0x9E3779B97F4A7C15 >> 48 & 0xFFFF for low in range(_LOWEST + 1)]  # Fibonacci hashing
-    return tuple([pairs[x >> 8] | lower_pairs[x & 255] for x in spread])
 
 
 def chunk_id(run: int, fingerprint: int) -> int:
@@ -58,51 +47,16 @@ def empty_filter(entries: int) -> array[int]:
     return array("Q", bytes(8 << max(1, (entries // a_word).bit_length())))
 
 
-def fill(words: array[int], fingerprints: array[int]) -> None:
-    """Takes fingerprints into a filter."""
-    if native.fill_filter is not None:
-        native.fill_filter(words, fingerprints)
-        return
-    shift, marks = _shift_of(words), marks_of_fingerprints()
-    for one in fingerprints:
-        words[one >> shift] |= marks[one & _LOWEST]
-
-
-def sifted(fingerprints: list[int], filters: Sequence[array[int]]) -> list[list[int]]:
-    """For each filter, those of the fingerprints that it lets through."""
-    if native.sift is not None:
-        return native.sift(fingerprints, list(filters))
-    passed: list[list[int]] = [[] for _ in filters]
-    asked = [(words, _shift_of(words), mine.append) for words, mine in zip(filters, passed, strict=True)]
-    marks, lowest = marks_of_fingerprints(), _LOWEST
-    for one in fingerprints:
-        mark = marks[one & lowest]
-        for words, shift, let_through in asked:
-            if words[one >> shift] & mark == mark:
-                let_through(one)
-    return passed
-
-
-def merged(parts: list[native.SortedEntries]) -> native.SortedEntries:
+def merged(parts: list[SortedEntries]) -> SortedEntries:
     """Sorted lists of fingerprints, and their ids, as one list; of those that several have, the id of the last."""
-    if native.merge_sorted is not None:
-        fingerprints, ids = native.merge_sorted(parts)
-        return array("Q", fingerprints), array("Q", ids)
-    entries: dict[int, int] = {}
-    for part in parts:
-        entries.update(zip(*part, strict=True))
-    order = sorted(entries)
-    return array("Q", order), array("Q", map(entries.__getitem__, order))
-
-
-def _shift_of(words: array[int]) -> int:
-    return 64 - (len(words).bit_length() - 1)
+    fingerprints, ids = native.merge_sorted(parts)
+    return array("Q", fingerprints), array("Q", ids)
 
 
 class Run:
     """One run; ``keys`` of its entries are those of keys, and every URL up to ``upto`` is in it or an older one."""
 
-    __slots__ = ("entries", "keys", "level", "number", "shift", "upto", "words")
+    __slots__ = ("entries", "keys", "level", "number", "upto", "words")
 
     def __init__(self, number: int, level: int, entries: int, keys: int, upto: int, words: array[int]) -> None:
         self.number = number
@@ -111,7 +65,6 @@ class Run:
         self.keys = keys
         self.upto = upto
         self.words = words
-        self.shift = _shift_of(words)
 
 
 class Runs:
@@ -154,7 +107,7 @@ class Runs:
         runs = self._runs
         if not runs:
             return {}
-        asked = sifted(fingerprints, [run.words for run in runs])
+        asked = native.sift(fingerprints, [run.words for run in runs])
         found: dict[int, int] = {}
         for run, mine in zip(runs, asked, strict=True):
             left = [one for one in mine if one not in found] if found else mine
@@ -164,15 +117,7 @@ class Runs:
 
     def find_one(self, fingerprint: int) -> int | None:
         """The id of one that is in a run; None: it is new."""
-        if not self._runs:
-            return None
-        mark = marks_of_fingerprints()[fingerprint & _LOWEST]
-        for run in self._runs:
-            if run.words[fingerprint >> run.shift] & mark == mark:
-                number = look_up(self._db, run.number, (fingerprint,)).get(fingerprint)
-                if number is not None:
-                    return number
-        return None
+        return self.find([fingerprint]).get(fingerprint)
 
     # ---- growth ----------------------------------------------------------------------------------------------
 
@@ -181,7 +126,7 @@ class Runs:
         number = self._take_number()
         fingerprints = array("Q", sorted(entries))
         words = empty_filter(len(fingerprints))
-        fill(words, fingerprints)
+        native.fill_filter(words, fingerprints)
         self._store(_chunks(number, fingerprints, [entries[one] for one in fingerprints]))
         self._register(Run(number, level, len(fingerprints), keys, upto, words))
 
@@ -259,7 +204,7 @@ class _Merge:
         ended = not bounds
         fingerprints, ids = merged([stream.cut(min(bounds) if bounds else None) for stream in self._streams])
         taken = len(fingerprints)
-        fill(self._words, fingerprints)
+        native.fill_filter(self._words, fingerprints)
         self._count += taken
         fingerprints, ids = self._rest[0] + fingerprints, self._rest[1] + ids
         whole = len(fingerprints) if ended else _end_of_chunks(fingerprints)
@@ -295,7 +240,7 @@ class _Stream:
             self.ids.extend(_ids(fingerprints, ids))
         self.ended = len(rows) < _CHUNKS_READ_AT_ONCE
 
-    def cut(self, bound: int | None) -> native.SortedEntries:
+    def cut(self, bound: int | None) -> SortedEntries:
         """Takes out what is not above the bound."""
         at = len(self.fingerprints) if bound is None else bisect_right(self.fingerprints, bound)
         taken = self.fingerprints[:at], self.ids[:at]

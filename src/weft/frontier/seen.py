@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable
-from itertools import compress
-from operator import not_
-from typing import TYPE_CHECKING
 
 import msgspec
 from xxhash import xxh3_64_intdigest
 
 from weft.frontier.runs import RUN_ENTRIES, Runs
-from weft.records import Links
-
-if TYPE_CHECKING:
-    from weft.shared import Places, SeenByWorkers
 
 ID_BITS = 34
 ADMITTED = 1 << ID_BITS  # the page is, or was, in the queue
@@ -67,7 +60,6 @@ class Recent:
         self._half = max(1, capacity // 2)
         self.young: dict[str, int] = {}  # may be read directly; what is not in it may still be found
         self._old: dict[str, int] = {}
-        self._shared: SeenByWorkers | None = None
         self.dropped = False  # once true, absence here says nothing
 
     def find(self, text: str) -> int | None:
@@ -81,49 +73,17 @@ class Recent:
 
     def put(self, text: str, info: int) -> None:
         self.young[text] = info
-        if self._shared is not None:
-            self._shared.put(text, info)
-
-    def share(self) -> SeenByWorkers | None:
-        """Lets workers know from now on what is put here, while there is room; None where they cannot."""
-        from weft.shared import share_seen  # only where there are workers
-
-        self._shared = share_seen(self._half // 2)
-        if self._shared is not None:
-            for text, info in (self._old | self.young).items():
-                self._shared.put(text, info)
-        return self._shared
-
-    def others_of(self, links: Links) -> Iterable[str]:
-        """The targets that are to be looked up here: all, but for those that lie in what workers share.
-
-        To be asked in the tick that needs them: a report may have waited until what it means is there no more.
-        """
-        if self._shared is None or not links.places:
-            return links.targets
-        if not self._shared.still_has(links):
-            links.places = b""
-            return links.targets
-        return compress(links.targets, map(not_, memoryview(links.places).cast("I")))
-
-    def shared_of(self, links: Links) -> Places | None:
-        """Where the targets lie in what workers share, for ``native.recall``; None: they do not."""
-        return self._shared.of(links) if self._shared is not None else None
 
     def age(self) -> None:
         """Between ticks: a full young generation becomes the old one, which is dropped."""
         if len(self.young) > self._half:
             self.dropped = self.dropped or bool(self._old)
             self._old, self.young = self.young, {}
-        if self._shared is not None:
-            self._shared.age()
 
     def shed(self) -> None:
         """Gives the memory back."""
         self._old, self.young = {}, {}
         self.dropped = True
-        if self._shared is not None:
-            self._shared.begin_next()
 
 
 class Seen:

@@ -36,6 +36,12 @@ class Settled(msgspec.Struct, frozen=True, gc=False):
     again_at: str | None = None
     redirect_to: str | None = None
     sets_cookie: bool = False
+    status: int | None = None
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether a link to the page is broken: there is no answer, or one that is an error."""
+        return self.cause is not None or (self.status is not None and self.status >= 400)
 
 
 GATE_REDIRECTS = 4  # of a gate that leads back to where it was met
@@ -99,6 +105,7 @@ class Settling:
                 self._wait_again(done, hand, now_ms)
                 continue
             self._counts["completed" if done.state == "C" else "errors"] += 1
+            self._counts["broken"] += done.is_broken
             cause = done.cause
             if cause is None and done.visit is not None and done.state == "C":
                 completed.append((hand.attempts, done.visit, lease.page))
@@ -192,6 +199,7 @@ class Settling:
                 case Refuse(cause=cause):
                     self._fall_back(hand, cause)
                     self._counts["errors"] += 1
+                    self._counts["forbidden" if cause is Cause.ROBOTS_DISALLOWED else "broken"] += 1
                     self._db.execute(
                         "UPDATE page SET state = 'E', attempts = ?, retry_ms = NULL, cause = ? WHERE id = ?",
                         (hand.attempts - 1, cause.value, page),

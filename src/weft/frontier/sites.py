@@ -19,6 +19,7 @@ from weft.url import host_of_site
 
 IN_RAM = 20_000
 SWEPT = 1_000  # sites met by a sweep at once, and how many may be in RAM beyond the bound until the next tick
+_DAY_S = 86_400.0
 SOON_S = 5.0  # a site that rests longer is left on disk
 _CROWDED_S = 0.05
 _FRUITLESS_MS = 20
@@ -45,6 +46,7 @@ class Sites:
         self._met = self._rested = False  # in this round: a site on disk; one that came to RAM
         self._next_ms: int | None = None  # in this round: when the first of those that rest may be asked
         self._sweep_ms = 0
+        self.newly_asked = 0  # sites that were asked for the first time since the last tick
         self.retries_ms: int | None = None  # when to look again for pages to be tried again: their sites left RAM
 
     def begin(self, *, killed: bool) -> None:
@@ -56,6 +58,13 @@ class Sites:
         """What robots.txt asks for, up to a bound; never below the operator's own delay."""
         own_s = self._paces.delay_s(site_name)
         return max(own_s, min(crawl_delay_s, self._longest_s)) if crawl_delay_s else own_s
+
+    def saves_requests(self, site_name: str, crawl_delay_s: float | None) -> bool:
+        """Whether robots.txt asks for more than a day from request to request, and gets less: such a site means that
+        each request counts, so its sitemaps wait for its pages.
+        """
+        asked_s = crawl_delay_s or 0.0
+        return asked_s > _DAY_S and self.delay_s(site_name, asked_s) < asked_s
 
     # ---- into RAM --------------------------------------------------------------------------------------------
 
@@ -72,6 +81,7 @@ class Sites:
 
     def _make(self, site_id: int, name: str, crawl_delay_s: float | None) -> Site:
         site = Site(site_id, name, host_of_site(name), self.delay_s(name, crawl_delay_s), self._paces.per_host(name))
+        site.reads_later = self.saves_requests(name, crawl_delay_s)
         self._sites[site_id] = site
         self._schedule.touched.add(site)
         return site
@@ -87,6 +97,12 @@ class Sites:
             site.next_at = max(site.next_at, self._not_before + site.delay_s)
         site.slow_answers, site.failures, site.pages, site.first_ms = slow, failures, pages, first_ms or 0
         return site
+
+    def note_request(self, site: Site) -> None:
+        """The first request of a site starts the time that --max-time-per-site bounds, and counts the site as asked."""
+        if not site.first_ms:
+            site.first_ms = self._clock.epoch_ms()
+            self.newly_asked += 1
 
     @property
     def is_full(self) -> bool:

@@ -24,7 +24,9 @@ from weft.records import PAGE, Lease
 from weft.spec import CrawlSpec
 from weft.url import site_of
 
-COUNTERS = ("known", "refused", "waiting", "running", "completed", "errors", "hosts")
+COUNTERS = (
+    "known", "refused", "waiting", "running", "completed", "errors", "broken", "forbidden", "hosts", "asked",
+)  # fmt: skip
 
 
 class SqlFrontier:
@@ -43,10 +45,7 @@ class SqlFrontier:
         self._paces = policies.paces
         self._max_depth = spec.scope.max_depth
         self.schedule = schedule
-        self.counts = dict.fromkeys(COUNTERS, 0)
-        self.counts.update(
-            row for row in self._db.execute("SELECT name, value FROM counter").fetchall() if row[0] in self.counts
-        )
+        self.counts = recovery.stored_counts(connection, COUNTERS)
         self.discovery = discovery = Discovery(connection, spec, policies, clock, schedule, self.counts, memory)
         self.hands = discovery.hands
         self._sites = sites = Sites(
@@ -94,14 +93,16 @@ class SqlFrontier:
         """The site, brought to RAM where it is not there."""
         return self._sites.get(site_id)
 
-    def set_delay(self, site_id: int, delay_s: float | None) -> None:
-        """Takes in the Crawl-delay of robots.txt."""
+    def set_delay(self, site_id: int, delay_s: float | None) -> float:
+        """Takes in the Crawl-delay of robots.txt; gives the delay that holds from now on."""
         site = self._sites.get(site_id)
         wanted = self._sites.delay_s(site.name, delay_s)
         if wanted > site.delay_s:
             site.next_at += wanted - site.delay_s
             self.schedule.changed.add(site)
         site.delay_s = wanted
+        site.reads_later = site.reads_later or self._sites.saves_requests(site.name, delay_s)
+        return wanted
 
     def errand(self, site_name: str, lease: Lease, *, first: bool = False) -> None:
         """A request the crawl needs for itself, in the site's own queue and on the site's own clock."""
@@ -163,6 +164,8 @@ class SqlFrontier:
         self.discovery.flush()
         self._budgets.set_aside()
         self._sites.store()
+        self.counts["asked"] += self._sites.newly_asked
+        self._sites.newly_asked = 0
         self._db.executemany("INSERT OR REPLACE INTO counter VALUES(?, ?)", list(self.counts.items()))
 
     def committed(self) -> None:

@@ -68,6 +68,8 @@ class Admission:
         self._html_only = scope.html_only
         self._seeds: set[str] = set()
         self._seed_sites: set[str] = set()
+        self._by_own_links = scope.same_site
+        self._listed: dict[str, str] = {}  # by site: the seed's site to which it belongs, itself or one that led to it
         self._schemes: dict[str, set[str]] = {}  # of the sites whose protocol the seeds decide
         self._origins: dict[str, Verdict | None] = {}
         self._new_sites: list[str] = []
@@ -93,6 +95,7 @@ class Admission:
         site = site_of(url)
         self._seeds.add(url)
         self._seed_sites.add(site)
+        self._listed[site] = site
         self._schemes.setdefault(site, set()).add(scheme_of(url))
         self._scope.add_seed(url)
         self._traps.trust_host(host_of(url))
@@ -110,16 +113,22 @@ class Admission:
         known = scheme_of(url) in self._schemes.get(site, ()) if self._same_scheme else site in self._seed_sites
         if known:
             return
-        if self.paces.has(site_of(source)) and not self.paces.has(site):
+        has_pace = self.paces.has(site_of(source)) and not self.paces.has(site)
+        if has_pace or (self._by_own_links and site not in self._listed):
             name = f"{name} {site_of(source)}"
         self.allow_site(name)
         self._new_sites.append(name)
 
     def allow_site(self, name: str) -> None:
-        """Takes back what ``new_sites`` gave in an earlier run."""
+        """Takes in a site in the form in which ``new_sites`` gives it, in an earlier run too.
+
+        Behind its name may stand the site that led to it, to which it belongs.
+        """
         name, like, source = name.partition(" ")
         scheme, mark, site = name.rpartition("://")
-        if like and self.paces.has(source):
+        if like and site not in self._listed:
+            self._listed[site] = self._listed.get(source, source)
+        if like and self.paces.has(source) and not self.paces.has(site):
             self.paces.take_over(site, source)
         if mark:
             self._schemes.setdefault(site, set()).add(scheme)
@@ -220,8 +229,12 @@ class Admission:
         """Whether the sitemap at ``url`` can bring pages in: what it names is at depth 1."""
         return self.paces.max_depth(site_of(url)) != 0
 
-    def judge_link(self, kind: int, rel: str, nofollow: bool, depth: int, hops: int, target: str) -> Verdict:
-        """For one link, ``nofollow`` being its page's word: KIND_NOT_FOLLOWED, NOFOLLOW, TOO_DEEP, TOO_MANY_REDIRECTS.
+    def judge_link(
+        self, kind: int, rel: str, nofollow: bool, depth: int, hops: int, target: str, source: str
+    ) -> Verdict:
+        """For one link, ``nofollow`` being its page's word.
+
+        KIND_NOT_FOLLOWED, NOFOLLOW, OTHER_SITE, TOO_DEEP, TOO_MANY_REDIRECTS.
 
         Redirects and sitemaps are no links that a page recommends, so nofollow does not speak of them.
         """
@@ -232,12 +245,22 @@ class Admission:
                 return Verdict(Reason.NOFOLLOW, "its page says so")
             if "nofollow" in rel.lower().split():
                 return Verdict(Reason.NOFOLLOW, "the link says so")
+        if self._by_own_links and source and self._is_foreign(source, target):
+            return _OTHER_SITE
         deepest = self.paces.max_depth(site_of(target)) if self.paces.has_depths else self._max_depth
         if deepest is not None and depth > deepest:
             return Verdict(Reason.TOO_DEEP, f"depth {depth}, more than --max-depth {deepest}")
         if hops > self._max_redirects:
             return Verdict(Reason.TOO_MANY_REDIRECTS, f"{hops}, more than --max-redirects {self._max_redirects}")
         return ADMITTED
+
+    def _is_foreign(self, source: str, target: str) -> bool:
+        """Whether a link leads from one seed's site to another. Sites that no seed names belong to none."""
+        here, there = site_of(source), site_of(target)
+        if here == there:
+            return False
+        home = self._listed.get(here)
+        return home is not None and self._listed.get(there, home) != home
 
     # ---- traps -----------------------------------------------------------------------------------------------
 
@@ -256,6 +279,7 @@ class Admission:
 
 _BEFORE_LENGTH = frozenset({Reason.NOT_HTTP, Reason.HAS_CREDENTIALS})
 _NOT_BY_HAND = frozenset({LinkKind.REDIRECT.value, LinkKind.SITEMAP.value})
+_OTHER_SITE = Verdict(Reason.OTHER_SITE, "links from another seed's site do not count (--same-site)")
 _KIND_NOT_FOLLOWED = Verdict(Reason.KIND_NOT_FOLLOWED)
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from weft.lazy import regex
 from weft.spec import ScopeKind
+from weft.text.patterns import regex
 
 _HEADER_NAME = regex(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)
 _LOG_BEGINS = b"time,purpose,url,"  # as the logs of ``observe`` do, which options need not load

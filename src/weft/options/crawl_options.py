@@ -19,6 +19,7 @@ class CrawlOptions(TypedDict, total=False):
     follow: str | Sequence[str]
     follow_nofollow: bool
     same_scheme: bool
+    same_site: bool
     html_only: bool
     sitemaps: Literal["yes", "no", "only"] | bool
     order: Literal["bfs", "dfs"]
@@ -85,6 +86,7 @@ class CrawlOptions(TypedDict, total=False):
     trap_duplicates_only: int | str
     no_archive: bool
     warc_size: int | str
+    block_digest: bool
     graphs: str | PathLike[str] | None
     graph_duplicates: bool
     graph_summary: bool

@@ -6,11 +6,12 @@ from weft.options.values import Value
 from weft.spec import OWN_RESULT, Mode, Sitemaps
 
 PRESETS: dict[Mode, dict[str, Value]] = {
-    # R8, R9, R11, R12: pages by <a> only; a redirect leads to the page that takes its place.
+    # R2, R8, R9, R11, R12: pages by <a> of their own site only; a redirect leads to the page that takes its place.
     # R3, R6: a graph of each site whenever a run ends. R14: every rule of the list.
     Mode.GRAPH: {
         "html-only": True,
         "same-scheme": True,
+        "same-site": True,
         "follow": ("a", "redirect"),
         "sitemaps": Sitemaps.NO,
         "graphs": OWN_RESULT,

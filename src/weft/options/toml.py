@@ -13,11 +13,11 @@ from pathlib import Path
 import msgspec
 
 from weft.errors import SpecError
-from weft.lazy import regex
 from weft.options.checks import header_name, nearest
 from weft.options.option import BY_NAME, GROUPS, OPTIONS, Option, value_in
 from weft.options.values import Plain, Value
 from weft.spec import CrawlSpec
+from weft.text.patterns import regex
 
 MAX_FILE_B = 50_000_000
 FOREIGN = {".conf": "Tarantula's Crawler.conf"}

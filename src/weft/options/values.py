@@ -16,9 +16,9 @@ from pathlib import Path
 
 import msgspec
 
-from weft.lazy import regex
 from weft.options.checks import nearest, shown
 from weft.spec import SitePace
+from weft.text.patterns import regex
 
 Value = str | int | float | bool | tuple[str, ...] | tuple[SitePace, ...] | None
 """What a field of the specification can hold."""

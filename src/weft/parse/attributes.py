@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from weft.lazy import regex
+from weft.text.patterns import regex
 
 MAX_ANCHOR: Final = 500
 MAX_REL: Final = 200

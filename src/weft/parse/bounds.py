@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from weft.lazy import regex
+from weft.text.patterns import regex
 
 if TYPE_CHECKING:
     import turbohtml

@@ -8,7 +8,7 @@ from typing import Final
 
 from weft.parse.attributes import MAX_REL, rel_words, srcset_urls
 from weft.parse.directives import Directives, header_links, language_of, parse_refresh, x_robots_directives
-from weft.records import Link, LinkKind, Links, Parsed
+from weft.records import LEADS_ON, Link, LinkKind, Links, Parsed
 from weft.url import MAX_BASE_B, Resolver, Target
 
 MAX_OPAQUE: Final = 2_000
@@ -97,7 +97,7 @@ class Collected:
     def add_refresh(self, content: str) -> None:
         refresh = parse_refresh(content)
         if refresh and refresh.url:
-            self.add(refresh.url, _REFRESH)
+            self.add(refresh.url, _REFRESH, rel="" if refresh.delay_s else LEADS_ON)
 
     def add_by_rel(self, reference: str, rel: str, title: str) -> None:
         kind, words = kind_by_rel(rel[:MAX_REL])

@@ -13,8 +13,8 @@ from importlib import import_module
 from typing import Final
 
 from weft import native
-from weft.lazy import regex
 from weft.parse.bounds import memory_bound
+from weft.text.patterns import regex
 
 XHTML: Final = "application/xhtml+xml"
 HTML_TYPES: Final = frozenset({"text/html", XHTML})
@@ -92,26 +92,6 @@ _FEED = regex(
     rb"<(rss|feed|rdf:RDF)[\s>]"
 )
 _FEED_TYPES = {b"rss": "application/rss+xml", b"feed": "application/atom+xml", b"rdf:RDF": "application/rss+xml"}
-_MARKUP = regex(rb"<(?:(?P<comment>!--)|(?:/?(?P<tag>[A-Za-z][^\t\n\x0c\r >/]*))|[!/?])")
-# The same in one step for what heads begin with: tags of plain attributes, up to the first meta.
-_PLAIN_TO_META = regex(
-    rb"""(?:[^<]++|<![A-Za-z][^>]*+>"""
-    rb"""|<(?!meta[\t\n\x0c\r /])/?[A-Za-z][^<>"'=]*+(?:=(?:"[^"]*+"|'[^']*+'|[^<>"'=\s]++)[^<>"'=]*+)*+>)*+"""
-    rb"""<(?P<tag>meta)(?=[\t\n\x0c\r /])""",
-    re.IGNORECASE,
-)
-_REST_OF_TAG = regex(
-    rb"""(?:[\t\n\x0c\r /]++|[^\t\n\x0c\r />][^\t\n\x0c\r />=]*+[\t\n\x0c\r ]*+"""
-    rb"""(?:=[\t\n\x0c\r ]*+(?:"[^"]*+"|'[^']*+'|(?!["'])[^\t\n\x0c\r >]*+)|(?!=)))*+>"""
-)
-_ATTRIBUTE = regex(
-    rb"""([^\t\n\x0c\r />][^\t\n\x0c\r />=]*+)[\t\n\x0c\r ]*+"""
-    rb"""(?:=[\t\n\x0c\r ]*+(?:"([^"]*+)"|'([^']*+)'|([^\t\n\x0c\r >]*+)))?+"""
-)
-_CHARSET_IN_CONTENT = regex(
-    rb"""charset[\t\n\x0c\r ]*=[\t\n\x0c\r ]*(?:"([^"]*)"|'([^']*)'|([^"'\t\n\x0c\r ;][^\t\n\x0c\r ;]*))""",
-    re.IGNORECASE,
-)
 _XML_ENCODING = regex(rb"""<\?xml(?=[^>]*>).*?encoding[\x00-\x20]*=[\x00-\x20]*(?:"([^"]*)"|'([^']*)')""", re.DOTALL)
 _SNIFFED_B = 1_445  # the standard's resource header
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xfe\xff", "utf-16be"), (b"\xff\xfe", "utf-16le"))
@@ -265,9 +245,8 @@ def _meta_encoding(body: bytes) -> str | None:
 
 def _prescan(body: bytes) -> str | None:
     """The encoding that the first meta to name one names (HTML, prescan a byte stream); ends at the first cut tag."""
-    find_label = native.meta_label or _meta_label
     at = 0
-    while found := find_label(body, at, PRESCAN_B):
+    while found := native.meta_label(body, at, PRESCAN_B):
         label, at = found
         name = encoding_named(label)
         if name and name.startswith("utf-16"):
@@ -275,39 +254,6 @@ def _prescan(body: bytes) -> str | None:
         if name:
             return "windows-1252" if name == "x-user-defined" else name
     return None
-
-
-def _meta_label(body: bytes, at: int, limit: int) -> tuple[str, int] | None:
-    """The label that the first meta to give one gives, from a place on, and where that meta ends; or None."""
-    head = body[:limit]
-    while match := _PLAIN_TO_META.match(head, at) or _MARKUP.search(head, at):
-        if match.lastgroup == "comment":  # "<!-->" is a whole one
-            end = head.find(b"-->", match.start() + 2) + 3
-        elif match.lastgroup == "tag":
-            tag = _REST_OF_TAG.match(head, match.end())
-            end = tag.end() if tag else 0
-            if tag and match["tag"].lower() == b"meta" and head[match.start("tag") - 1 : match.start("tag")] == b"<":
-                label = _label_of(tag[0])
-                if label:
-                    return label.decode("latin-1"), end
-        else:
-            end = head.find(b">", match.end()) + 1
-        if end < at + 3:
-            return None
-        at = end
-    return None
-
-
-def _label_of(attributes: bytes) -> bytes | None:
-    """The label of an encoding in the attributes of a meta, or None."""
-    values: dict[bytes, bytes] = {}
-    for match in _ATTRIBUTE.finditer(attributes):
-        values.setdefault(match[1].lower(), match[2] or match[3] or match[4] or b"")
-    label = values.get(b"charset")
-    if label is None and values.get(b"http-equiv", b"").lower() == b"content-type":
-        content = _CHARSET_IN_CONTENT.search(values.get(b"content", b""))
-        label = content and (content[1] or content[2] or content[3])
-    return label
 
 
 def _xml_encoding(body: bytes) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from weft.lazy import regex
+from weft.text.patterns import regex
 
 MAX_HEADER_LINKS: Final = 100
 _MAX_LANGUAGE = 200

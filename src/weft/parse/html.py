@@ -27,7 +27,7 @@ class NeedsTree(Exception):
 
 def reads_quickly() -> bool:
     """Whether ordinary pages need no tree: the compiled reader is there."""
-    return native.read is not None
+    return native.is_compiled
 
 
 class Headers(NamedTuple):
@@ -70,7 +70,7 @@ def parse_page(
         return plain.parsed(media, charset)
     encoding = sniff_encoding(body, charset, media)
     markup, markup_encoding = markup_of(body, media, encoding)
-    if not with_text:
+    if not with_text and reads_quickly():
         quick = QuickPage(url, encoding, max_links, agents)
         quick.take_headers(*headers)
         if quick.read(markup, markup_encoding):

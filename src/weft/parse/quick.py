@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Final
 
-from weft.native import read
+from weft import native
 from weft.parse.attributes import MAX_ANCHOR, MAX_REL, collapsed, rel_words
 from weft.parse.collected import CANONICAL, IFRAME, IMAGE, SCRIPT, A, kind_by_rel
 from weft.parse.content import decode
@@ -28,8 +28,6 @@ class QuickPage(Elements):
 
     def read(self, markup: bytes, encoding: str) -> bool:
         """Whether the page was read; if not, what it has collected so far is to be forgotten."""
-        if read is None:
-            return False
         if encoding in _OTHER_THAN_ASCII or not (encoding == "utf-8" or markup.isascii()):
             text = decode(markup, encoding)
             if text.startswith("\ufeff"):  # a character here, which the reader would take for a mark
@@ -40,7 +38,7 @@ class QuickPage(Elements):
         columns = links.targets, links.anchors, links.fragments, links.kinds, links.rels
         names = _wanted_names(tuple(self.agents))
         meanings, directory = resolver.meanings, resolver.directory
-        texts = read(markup, self, columns, meanings, directory, resolver.page, self.max_links, names, _TOOLS)
+        texts = native.read(markup, self, columns, meanings, directory, resolver.page, self.max_links, names, _TOOLS)
         if texts is None:
             return False
         links.tails, links.ends = texts

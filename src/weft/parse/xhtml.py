@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from weft.lazy import regex
 from weft.parse.content import XHTML, decode
+from weft.text.patterns import regex
 
 _VOID = frozenset(
     b"area base basefont bgsound br col embed frame hr img input link meta param source track wbr".split()

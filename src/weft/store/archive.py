@@ -10,9 +10,8 @@ from typing import Protocol
 from weft.errors import Cause
 from weft.records import Failure, Fetched, FilePosition, Lease, Visit
 from weft.store.sql import StoredBody
-from weft.store.warc import Digests, RevisitOf, WarcWriter, digests_of, payload_digest
+from weft.store.warc import RevisitOf, WarcWriter, payload_digest
 
-_NOTHING = b"", b"", b""
 REVISIT_MIN_B = 256  # below it the record that refers is larger than what it saves
 
 
@@ -38,14 +37,10 @@ class Archive:
 
     def keep(self, group: Sequence[tuple[Kept, Fetched | Failure]]) -> None:
         """Puts answers into the archive's buffer, and the place of each into its visit."""
-        exchanges = [
-            (answer.head, answer.wire, self._request_head(kept.lease)) if isinstance(answer, Fetched) else _NOTHING
-            for kept, answer in group
-        ]
-        for (kept, answer), exchange, digests in zip(group, exchanges, digests_of(exchanges), strict=True):
-            self._keep(kept, answer, exchange[2], digests)
+        for kept, answer in group:
+            self._keep(kept, answer)
 
-    def _keep(self, kept: Kept, answer: Fetched | Failure, request: bytes, digests: Digests | None) -> None:
+    def _keep(self, kept: Kept, answer: Fetched | Failure) -> None:
         lease, visit = kept.lease, kept.visit
         moment = _moment(visit.started_ms // 1000)
         match answer:
@@ -60,14 +55,13 @@ class Archive:
                 place = self._writer.write_exchange(
                     lease.url,
                     moment,
-                    request,
+                    self._request_head(lease),
                     answer.head,
                     answer.wire,
                     answer.ip,
                     answer.http_version,
                     "length" if answer.truncated else None,
                     same_as,
-                    digests,
                 )
                 visit.digest, visit.revisit = place.digest, place.is_revisit
         kept.warc, visit.warc_offset, visit.warc_length = place.file, place.offset, place.length

@@ -20,9 +20,8 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 import msgspec
 
-from weft import native
 from weft.errors import StoreError
-from weft.lazy import regex
+from weft.text.patterns import regex
 
 REVISIT_MIME = "warc/revisit"  # what the ``mime`` of a revisit record's row must be
 UNKNOWN_MIME = "unk"
@@ -184,10 +183,6 @@ def _escaped(text: bytes) -> bytes:
 
 def cdxj_line(row: CdxRow) -> bytes:
     """One line of the index, its line end included."""
-    return (native.cdxj_line and native.cdxj_line(row)) or _careful_line(row)
-
-
-def _careful_line(row: CdxRow) -> bytes:
     url, epoch_ms, mime, status, digest, length, offset, filename = row
     if not url.isascii() or not url.isprintable() or " " in url:
         url = _NOT_PLAIN.sub(_percent_encoded, url)

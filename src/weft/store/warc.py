@@ -13,9 +13,11 @@ kill ``warc_recovery`` cuts every file back to what was committed. No file is ev
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from base64 import b32encode
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
+from hashlib import sha1
 from itertools import count
 from pathlib import Path
 from urllib.parse import quote
@@ -23,11 +25,10 @@ from urllib.parse import quote
 import msgspec
 from isal import igzip_lib
 
-from weft import native
 from weft.errors import StoreError
-from weft.lazy import regex
 from weft.records import FilePosition
 from weft.store.warc_heads import kept_response_head, sound_request_head
+from weft.text.patterns import regex
 
 LEVEL = 1  # the next one takes a quarter more time for one byte in a hundred
 SMALL_B = 2_048
@@ -43,13 +44,8 @@ OUR_FILE = regex(r"weft-[A-Za-z0-9_-]+-\d{14}-\d{5}\.warc(\.gz)?")
 _PREFIX = regex(r"[A-Za-z0-9_-]{1,64}")
 _CONTROL = regex(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _NOT_NAME = regex(r"[^A-Za-z0-9_.-]+")
-_BASE32 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".ljust(256)
-# Halving by halving, the 160 bits of a digest move apart until each five of them have a byte of their own.
-_LOW_80 = (1 << 80) - 1
-_LOW_40, _LOW_20, _LOW_10, _LOW_5 = (
-    sum((1 << bits) - 1 << 16 * bits // 5 * number for number in range(80 // bits)) for bits in (40, 20, 10, 5)
-)
 _RESPONSE, _REQUEST = "application/http; msgtype=response", "application/http; msgtype=request"
+_FIELDS = "application/warc-fields"
 _PROTOCOLS = {"2": "h2", "3": "h3", "1.0": "http/1.0"}
 
 
@@ -75,87 +71,12 @@ SameAs = Callable[[str], RevisitOf | None]
 """The record that holds a payload with this digest, or None."""
 
 
-Digests = tuple[str, str, str]
-"""Of the payload of an exchange, of the block that holds it, and of the request."""
-
-
-def digests_of(exchanges: list[tuple[bytes, bytes, bytes]]) -> Sequence[Digests | None]:
-    """The digests of exchanges, each a head, a body and a request; None where one is made as quickly by itself."""
-    if native.digests is None and native.wide_digests is not None:
-        return native.wide_digests(exchanges)
-    return [None] * len(exchanges)
-
-
 def payload_digest(wire: bytes, more: bytes = b"") -> str:
     """The digest of a payload, or of its two parts, as WARC and CDXJ spell it: ``sha1:`` and 32 base32 characters."""
-    if native.digest is not None:
-        return native.digest(wire, more)
-    import hashlib  # which brings the whole of OpenSSL
-
-    found = hashlib.sha1(wire, usedforsecurity=False)
+    found = sha1(wire, usedforsecurity=False)
     if more:
         found.update(more)
-    bits = int.from_bytes(found.digest())
-    bits = bits >> 80 << 128 | bits & _LOW_80
-    bits = (bits >> 40 & _LOW_40) << 64 | bits & _LOW_40
-    bits = (bits >> 20 & _LOW_20) << 32 | bits & _LOW_20
-    bits = (bits >> 10 & _LOW_10) << 16 | bits & _LOW_10
-    bits = (bits >> 5 & _LOW_5) << 8 | bits & _LOW_5
-    return "sha1:" + bits.to_bytes(32).translate(_BASE32).decode()
-
-
-def exchange_records(
-    url: str,
-    date: str,
-    ip: str,
-    protocol: str,
-    truncated: str,
-    ids: tuple[str, str],
-    head: bytes,
-    body: bytes,
-    request_head: bytes,
-    digests: Digests | None = None,
-) -> tuple[bytes, bytes, str]:
-    """The records of an answer and of its request (empty where there is none), before they are compressed, and the
-    digest of the payload.
-
-    ``ids`` are theirs. Where one of ``ip``, ``protocol`` and ``truncated`` is empty, nothing is said of it. ``digests``
-    are those of this very exchange, where they are known.
-    """
-    if native.exchange is not None:
-        if digests is None and native.digests is None:  # without instructions for SHA-1 it has to be given them
-            digests = *_digests(head, body), payload_digest(request_head)
-        found = native.exchange(url, date, ip, protocol, truncated, ids, head, body, request_head, digests)
-        if found is not None:
-            return found
-    kept = kept_response_head(head, len(body))
-    of_payload, of_both = _digests(kept, body)
-    about = _about(url, date, ip, protocol)
-    response = _record("response", ids[0], about + _of_payload(of_payload, truncated), _RESPONSE, kept, body, of_both)
-    if not request_head:
-        return response, b"", of_payload
-    about += f"WARC-Concurrent-To: <{ids[0]}>\r\n"
-    request = _record("request", ids[1], about, _REQUEST, sound_request_head(request_head))
-    return response, request, of_payload
-
-
-def revisit_record(
-    url: str, date: str, ip: str, protocol: str, truncated: str, record_id: str, head: bytes, body_b: int, of: RevisitOf
-) -> bytes:
-    """What stands in the place of a response whose payload, of so many bytes, was kept before."""
-    about = (
-        f"{_about(url, date, ip, protocol)}{_of_payload(of.digest, truncated)}"
-        f"WARC-Profile: {REVISIT_PROFILE}\r\nWARC-Refers-To-Target-URI: {_safe_url(of.url)}\r\n"
-        f"WARC-Refers-To-Date: {_iso(of.date)}\r\n"
-    )
-    return _record("revisit", record_id, about, _RESPONSE, kept_response_head(head, body_b))
-
-
-def _digests(head: bytes, body: bytes) -> tuple[str, str]:
-    """The digest of a payload, and of the block that holds it; both at once take little more time than one."""
-    if native.digests is not None:
-        return native.digests(head, body)
-    return payload_digest(body), payload_digest(head, body)
+    return "sha1:" + b32encode(found.digest()).decode()
 
 
 def _about(url: str, date: str, ip: str, protocol: str) -> str:
@@ -166,24 +87,17 @@ def _about(url: str, date: str, ip: str, protocol: str) -> str:
     return f"{about}WARC-Protocol: {protocol}\r\n" if protocol else about
 
 
-def _of_payload(digest: str, truncated: str) -> str:
+def _of_payload(digest: str, truncated: str | None) -> str:
     said = f"WARC-Payload-Digest: {_one_line(digest)}\r\n"
     return f"{said}WARC-Truncated: {_one_line(truncated)}\r\n" if truncated else said
 
 
-def _record(
-    kind: str, record_id: str, about: str, media: str, block: bytes, more: bytes = b"", digest: str = ""
-) -> bytes:
-    """A record whose block comes in two parts, of which the second may be large: it is copied once.
-
-    ``digest`` is that of both parts, where the caller has it already.
-    """
-    head = (
-        f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <{record_id}>\r\n{about}"
-        f"WARC-Block-Digest: {digest or payload_digest(block, more)}\r\nContent-Type: {media}\r\n"
-        f"Content-Length: {len(block) + len(more)}\r\n\r\n"
+def _of_original(of: RevisitOf) -> str:
+    """What a revisit record says of the record that holds its payload."""
+    return (
+        f"WARC-Profile: {REVISIT_PROFILE}\r\nWARC-Refers-To-Target-URI: {_safe_url(of.url)}\r\n"
+        f"WARC-Refers-To-Date: {_iso(of.date)}\r\n"
     )
-    return b"".join((head.encode("utf-8", "replace"), block, more, b"\r\n\r\n"))
 
 
 def record_ids(chance: bytes) -> Callable[[], str]:
@@ -216,6 +130,7 @@ class WarcWriter:
         now: Callable[[], datetime],
         new_id: Callable[[], str] | None = None,
         compress: bool = True,
+        block_digests: bool = False,
     ) -> None:
         if not _PREFIX.fullmatch(prefix):
             raise ValueError(f"a WARC prefix is made of letters, digits, - and _, not {prefix!r}")
@@ -227,6 +142,7 @@ class WarcWriter:
         # from the system: two writers never make the same, also after a fork
         self._new_id = new_id or record_ids(os.urandom(10))
         self._compress = compress
+        self._block_digests = block_digests
         self._serial = 0
         self._name = ""  # of the file being written; empty: none
         self._path = folder
@@ -248,26 +164,31 @@ class WarcWriter:
         http_version: str = "1.1",
         truncated: str | None = None,
         same_as: SameAs | None = None,
-        digests: Digests | None = None,
     ) -> Place:
         """The place of the response (or, for a payload kept before, revisit) record; its request record follows it.
 
         ``body`` are the wire bytes without transfer encoding; a revisit needs them too, for its length header.
         ``truncated`` says why it is not all there: ``length``, ``time``, ``disconnect``, ``unspecified``.
-        ``same_as`` is asked whether the payload was kept before. ``digests`` are what ``digests_of`` says of it.
+        ``same_as`` is asked whether the payload was kept before.
         """
         self._make_room()
-        ids = self._new_id(), self._new_id() if request_head else ""
-        date, protocol, truncated = _iso(fetched_at), _PROTOCOLS.get(http_version, ""), truncated or ""
-        response, request, digest = exchange_records(
-            url, date, ip, protocol, truncated, ids, response_head, body, request_head, digests
-        )
+        record_id, digest = self._new_id(), payload_digest(body)
+        about = _about(url, _iso(fetched_at), ip, _PROTOCOLS.get(http_version, ""))
+        head = kept_response_head(response_head, len(body))
         kept = same_as(digest) if same_as is not None else None
-        if kept is not None:
+        if kept is None:
+            said = about + _of_payload(digest, truncated)
+            records = [self._record("response", record_id, said, _RESPONSE, head, body)]
+        else:
             digest = kept.digest
-            response = revisit_record(url, date, ip, protocol, truncated, ids[0], response_head, len(body), kept)
+            said = about + _of_payload(digest, truncated) + _of_original(kept)
+            records = [self._record("revisit", record_id, said, _RESPONSE, head)]
+        if request_head:
+            about += f"WARC-Concurrent-To: <{record_id}>\r\n"
+            request = sound_request_head(request_head)
+            records.append(self._record("request", self._new_id(), about, _REQUEST, request))
         offset = self._disk_b + self._buffered_b
-        length = self._append(response, request) if request else self._append(response)
+        length = self._append(*records)
         return Place(self._name, offset, length, digest, kept is not None)
 
     def write_metadata(self, url: str, date: datetime, fields: Mapping[str, str]) -> Place:
@@ -275,9 +196,7 @@ class WarcWriter:
         self._make_room()
         about = f"WARC-Date: {_iso(date)}\r\nWARC-Target-URI: {_safe_url(url)}\r\n"
         offset = self._disk_b + self._buffered_b
-        length = self._append(
-            _record("metadata", self._new_id(), about, "application/warc-fields", _warc_fields(fields))
-        )
+        length = self._append(self._record("metadata", self._new_id(), about, _FIELDS, _warc_fields(fields)))
         return Place(self._name, offset, length)
 
     def flush(self) -> None:
@@ -318,6 +237,16 @@ class WarcWriter:
         elif self._buffered_b >= _WRITE_AT_B:
             self.flush()
 
+    def _record(self, kind: str, record_id: str, about: str, media: str, block: bytes, more: bytes = b"") -> bytes:
+        """A record whose block comes in two parts, of which the second may be large: it is copied once."""
+        if self._block_digests:
+            about += f"WARC-Block-Digest: {payload_digest(block, more)}\r\n"
+        head = (
+            f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <{record_id}>\r\n{about}Content-Type: {media}\r\n"
+            f"Content-Length: {len(block) + len(more)}\r\n\r\n"
+        )
+        return b"".join((head.encode("utf-8", "replace"), block, more, b"\r\n\r\n"))
+
     def _append(self, *records: bytes) -> int:
         """How many bytes the first of these records takes, compressed."""
         first_b = 0
@@ -350,7 +279,7 @@ class WarcWriter:
                 raise self._failure(name, error) from error
         self._name, self._path, self._disk_b = name, self._folder / name, 0
         about = f"WARC-Date: {_iso(date)}\r\nWARC-Filename: {name}\r\n"
-        self._append(_record("warcinfo", self._new_id(), about, "application/warc-fields", _warc_fields(self._fields)))
+        self._append(self._record("warcinfo", self._new_id(), about, _FIELDS, _warc_fields(self._fields)))
 
     def _close_file(self) -> None:
         if self._fd >= 0:

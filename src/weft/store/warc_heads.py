@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 
-from weft import native
-from weft.lazy import regex
+from weft.text.patterns import regex
 
 _HEADER_LINES = rb"(?>[!-9;-~]++:[^\r\n\0]*+\r\n)*+\r\n"
 _SOUND_RESPONSE = regex(rb"HTTP/1\.[01] \d\d\d(?: [^\r\n\0]*+)?\r\n" + _HEADER_LINES)
@@ -24,8 +23,6 @@ _LENGTH_HEADERS = (b"transfer-encoding:", b"content-length:")
 
 def kept_response_head(head: bytes, body_b: int) -> bytes:
     """The head of an answer as its record holds it, before a payload of so many bytes."""
-    if native.is_sound_answer is not None and native.is_sound_answer(head, body_b):
-        return head
     return with_true_length(sound_response_head(head), body_b)
 
 

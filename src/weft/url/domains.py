@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 
-from weft.lazy import regex
+from weft.text.patterns import regex
 
 _IPV4 = regex(r"\d+\.\d+\.\d+\.\d+")
 _MAX_LABELS = 128  # a name that DNS can carry has at most 127

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from weft.errors import SpecError
-from weft.lazy import regex
+from weft.text.patterns import regex
 from weft.url.parts import host_of, path_start
 from weft.url.resolving import parse
 from weft.url.rules import DEFAULT_RULES, RULES, in_order
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 _Rewrite = Callable[[str], str]
 
-_LOWER_CASE_ESCAPE = re.compile(r"%(?:[a-f][0-9A-Fa-f]|[0-9A-F][a-f])")
+_LOWER_CASE_ESCAPE = regex(r"%(?:[a-f][0-9A-Fa-f]|[0-9A-F][a-f])")
 # Not behind a "%" that starts no escape: with what is decoded behind it, it would start one.
-_NEEDLESS_ESCAPE = re.compile(
+_NEEDLESS_ESCAPE = regex(
     r"%(?:2[DdEe]|3[0-9]|4[1-9A-Fa-f]|5[0-9AaFf]|6[1-9A-Fa-f]|7[0-9AaEe])(?<!%%..)(?<!%[0-9A-Fa-f]%..)"
 )
-_SLASHES = re.compile(r"/{2,}")
+_SLASHES = regex(r"/{2,}")
 _PATH_SESSION = regex(r";(?:jsessionid|phpsessid|sid)=[^/;]*|/\((?:[a-z]\([^/()]*\))+\)(?=/|$)", re.IGNORECASE)
 _SESSION_NAME = regex(
     r"(?:j|php|asp|asp\.net_)?sess(?:ion)?_?id|jsessionid|sid|cfid|cftoken|aspsessionid\w*|zenid|oscsid", re.IGNORECASE

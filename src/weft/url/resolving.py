@@ -15,7 +15,7 @@ from typing import Final
 from url import URL, IdnaError, URLError
 
 from weft import native
-from weft.lazy import regex
+from weft.text.patterns import regex
 from weft.url.encodings import encode_query, is_utf8
 from weft.url.parts import path_start
 
@@ -119,7 +119,7 @@ class Resolver:
             return None
         if not ref and self.page.startswith(_WEB) and "xn--" not in self.page:
             return self.page, ""
-        if native.resolve is not None and head.isascii() and (plain := native.resolve(self.page, head)) is not None:
+        if head.isascii() and (plain := native.resolve(self.page, head)) is not None:
             fragment = ref[len(head) + 1 :]
             if _is_plain_fragment(fragment):
                 if len(plain) <= MAX_MEANING:

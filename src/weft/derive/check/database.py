@@ -9,7 +9,7 @@ import msgspec
 from weft.derive.check.checked import Checked
 from weft.derive.check.report import MOST_TOLD
 from weft.derive.read import PackedLink
-from weft.errors import Reason
+from weft.errors import Cause, Reason
 from weft.frontier.runs import ids_of, look_up
 from weft.human import counted
 from weft.records import LinkKind, Purpose
@@ -152,6 +152,12 @@ def check_counters(checked: Checked) -> None:
         "bytes": checked.count("SELECT sum(size_wire) FROM visit"),
         "bugs": checked.count("SELECT count(*) FROM bug"),
     }
+    if "asked" in kept:  # an earlier version did not keep these
+        held |= {
+            "asked": checked.count("SELECT count(*) FROM site WHERE first_access_ms IS NOT NULL"),
+            "forbidden": checked.count(f"SELECT count(*) {_FORBIDDEN}"),
+            "broken": states.get("E", 0) - checked.count(f"SELECT count(*) {_FORBIDDEN}") + checked.count(_ERROR_PAGES),
+        }
     for name, number in held.items():
         if kept.get(name, 0) != number:
             checked.problem("COUNTER", f"the counter {name} is {kept.get(name, 0):,}, and the tables hold {number:,}")
@@ -178,6 +184,8 @@ _STORED_PAGES = f"""
 SELECT count(*) FROM visit
 WHERE purpose = {Purpose.PAGE.value} AND status BETWEEN 200 AND 299 AND detail IS NOT '{LOST_RECORD}'
 """
+_FORBIDDEN = f"FROM page WHERE state = 'E' AND cause = '{Cause.ROBOTS_DISALLOWED.value}'"
+_ERROR_PAGES = "SELECT count(*) FROM page p JOIN visit v ON v.id = p.visit WHERE p.state = 'C' AND v.status >= 400"
 _PACKS = """
 SELECT l.visit, l.links, v.out_links, v.detail FROM link_pack l LEFT JOIN visit v ON v.id = l.visit
 WHERE l.visit > :after ORDER BY l.visit LIMIT :most

@@ -103,10 +103,13 @@ class StoredCrawl:
             "bytes", "bugs",
         )  # fmt: skip
         numbers = {name: counters.get(name, 0) for name in names}
+        if (asked := counters.get("asked")) is None:  # an earlier version did not count them
+            asked = self._db.execute("SELECT count(*) FROM site WHERE first_access_ms IS NOT NULL").fetchone()[0]
+        numbers["hosts"] = asked
         if self.folder.is_running():
             state, reason = RunState.RUNNING, None
         elif ended is None:  # or was never noted: killed before anything was asked
-            state, reason = RunState.STOPPED, StopReason.KILLED.value
+            state, reason = RunState.STOPPED, reason or StopReason.KILLED.value
         elif reason == StopReason.MIN_DEPTH or (
             reason in (StopReason.DONE, StopReason.FAILED) and not numbers["waiting"]
         ):

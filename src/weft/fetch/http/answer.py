@@ -8,8 +8,6 @@ from typing import Final
 
 import msgspec
 
-from weft import native
-
 MAX_SHORT_LINE: Final = 256
 _BLANKS: Final = " \t"  # those of HTTP (RFC 9110 5.6.3): the last byte of a letter such as à is none
 _MAX_LENGTH_DIGITS: Final = 18  # no body is longer; libcurl takes a length past its range for none
@@ -45,8 +43,6 @@ def final_head(lines: Sequence[bytes]) -> Sequence[bytes] | None:
 
 def parse_head(lines: list[bytes]) -> Head | None:
     """The final head, or None where there is none, or it does not say clearly what is answered and where it ends."""
-    if native.parse_head is not None and (found := native.parse_head(lines)) is not None:
-        return Head(*found)
     raw = b"".join(lines)
     breaks = len(lines)
     # Nearly always there is one head, and it is clean: no need to look at its lines one by one.

@@ -6,10 +6,8 @@ from collections.abc import Callable
 
 import pycurl
 
-from weft import native
 from weft.errors import Cause
 from weft.fetch.cookies import Cookies
-from weft.fetch.decode import decode_body
 from weft.fetch.http.answer import (
     Head,
     ends_without_goodbye,
@@ -25,8 +23,6 @@ from weft.records import Failure, Fetched
 
 Outcome = Fetched | Failure
 
-_TOTAL_TIME, _PRETRANSFER_TIME = pycurl.TOTAL_TIME_T, pycurl.PRETRANSFER_TIME_T
-
 
 class Outcomes:
     """See the module. ``connections`` is told what came over which, ``spend`` how many bytes heads have."""
@@ -39,27 +35,15 @@ class Outcomes:
         self._epoch_ms = epoch_ms
         self._connections = connections
         self._spend = spend
-        self._read_ordinary = native.fetched if spend is None else None
 
     def of(self, transfer: Transfer, code: int, message: str) -> Outcome:
         """What came of a transfer that libcurl ended with this code; only before the handle leaves libcurl's hands."""
-        note, head = "", None
-        if code == 0 and transfer.heard is None and self._read_ordinary is not None:
-            tell, addresses = transfer.tell, transfer.addresses
-            found = self._read_ordinary(
-                Fetched, transfer.head, transfer.body, transfer.started_ms, tell(_TOTAL_TIME), tell(_PRETRANSFER_TIME),
-                addresses[0] if addresses else "",
-            )  # fmt: skip
-            if isinstance(found, Fetched):
-                if transfer.lease.url.startswith("https:"):
-                    self._connections.answered(transfer)
-                return found
-            head = None if found is None else Head(*found)
+        note = ""
         if transfer.early or (transfer.heard is not None and code == 0 and transfer.came_too_early()):
             self._connections.distrust(transfer)
             return self.failure(transfer, Cause.BAD_ANSWER, "an answer that had come before it was asked for")
         if code == 0 or transfer.cut:
-            head = head or parse_head(transfer.head)
+            head = parse_head(transfer.head)
             if head is None:
                 return self.failure(transfer, Cause.BAD_ANSWER, "no status line and headers that could be read")
         else:
@@ -82,6 +66,8 @@ class Outcomes:
         if not truncated and promises_too_much(names.get("content-length", ""), head):
             return self.failure(transfer, Cause.INCOMPLETE_BODY, "the body is shorter than its Content-Length")
         if wire and "content-encoding" in names:
+            from weft.fetch.decode import decode_body  # only where a body is packed
+
             encodings = [value for name, value in head.headers if name == "content-encoding"]
             body, cut, problem = decode_body(wire, encodings, transfer.max_size_b)
             truncated = truncated or cut

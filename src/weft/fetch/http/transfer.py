@@ -14,7 +14,8 @@ from weft.fetch.http.causes import Progress
 from weft.fetch.http.watch import received_b
 from weft.fetch.resolve import address_of_host
 from weft.fetch.robots import MAX_BODY_B as ROBOTS_B
-from weft.records import Lease, Purpose
+from weft.records import PAGE, Lease, Purpose
+from weft.spec import MAX_SITEMAP_B
 from weft.url import host_of, request_target_of
 
 if TYPE_CHECKING:
@@ -86,8 +87,12 @@ class Transfer:
         lease = self.lease
         url = lease.url
         secure = url.startswith("https:")
-        # rules count as far as RFC 9309 has them read, however small the pages are that the user wants
-        self.max_size_b = ROBOTS_B if lease.purpose is _ROBOTS else self._fetcher.max_size_b
+        # rules count as far as RFC 9309 has them read, and sitemaps up to their own bound, however small the pages are
+        # that the user wants
+        purpose = lease.purpose
+        self.max_size_b = (
+            self._fetcher.max_size_b if purpose is PAGE else ROBOTS_B if purpose is _ROBOTS else MAX_SITEMAP_B
+        )
         self.addresses = addresses
         self.renewed = False
         self._set(pycurl.URL, url)

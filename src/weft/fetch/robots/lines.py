@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from weft.fetch.decode import decode_body
-from weft.lazy import regex
+from weft.text.patterns import regex
 
 AGENT: Final = "weft"
 MAX_BODY_B: Final = 500 * 1024  # RFC 9309, section 2.5: at least this much must be parsed
@@ -46,8 +45,8 @@ _SITEMAP_WITHOUT_COLON = regex(r"site-?map[^\s:]*[ \t]+(?=[a-z]+://)", re.IGNORE
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _BLANKS: Final = " \t\v\f"  # bytes of UTF-8 stand here as Latin-1: strip() alone would take the A0 of "à" for a space
 _NUMBER = regex(r"\d+(?:[.,]\d+)?|[.,]\d+")
-_BLANK_RUN = re.compile(rf"[{_BLANKS}]+")
-_TOKEN = re.compile(r"[A-Za-z_-]*")
+_BLANK_RUN = regex(rf"[{_BLANKS}]+")
+_TOKEN = regex(r"[A-Za-z_-]*")
 
 
 def product_token(user_agent: str) -> str:
@@ -102,6 +101,8 @@ def _in_utf8(body: bytes) -> bytes:
 def lines_of(body: bytes) -> list[bytes]:
     """The lines of the part that is parsed. A line that the bound cuts in two is left out: half a rule is another."""
     if body.startswith(_GZIP_MAGIC):  # packed, and nobody said so
+        from weft.fetch.decode import decode_body
+
         body = decode_body(body, ("gzip",), MAX_BODY_B).body
     cut = len(body) >= MAX_BODY_B  # also when whoever fetched it cut it there
     lines = _in_utf8(body[:MAX_BODY_B]).replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from weft.text.patterns import regex
+
 MAX_WILD: Final = 2_000  # patterns with wildcards tried for one path; real files hold hundreds at most
 MAX_PIECES: Final = 20_000  # between the wildcards of all of them: some two lines full of stars
 ROBOTS_PATH: Final = "/robots.txt"
@@ -32,9 +34,9 @@ class Rule(NamedTuple):
 
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 # What one of the URL serialisers encodes and another leaves: both sides of a comparison are brought to the same form
-_ODD_IN_PATTERN = re.compile(r"%[0-9A-Fa-f]{2}|[\x00-\x20\"'<>\\^`{|}\x7f-\xff]")
-_ODD_IN_PATH = re.compile(r"%[0-9A-Fa-f]{2}|[\x00-\x20\"'<>\\^`{|}\x7f]")
-_NEEDLESS_ESCAPE = re.compile(r"%(?:2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])")
+_ODD_IN_PATTERN = regex(r"%[0-9A-Fa-f]{2}|[\x00-\x20\"'<>\\^`{|}\x7f-\xff]")
+_ODD_IN_PATH = regex(r"%[0-9A-Fa-f]{2}|[\x00-\x20\"'<>\\^`{|}\x7f]")
+_NEEDLESS_ESCAPE = regex(r"%(?:2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])")
 
 
 def _canonical_octet(found: re.Match[str]) -> str:

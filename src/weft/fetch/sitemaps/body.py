@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from weft.fetch.decode import decode_body
-from weft.fetch.sitemaps.found import MAX_DECODED_B, WINDOW_B
+from weft.fetch.sitemaps.found import LEFT_OUT, WINDOW_B
+from weft.spec import MAX_SITEMAP_B
 
 _GZIP = b"\x1f\x8b"
 _SPACE = b" \t\r\n\v\f"
@@ -19,7 +20,7 @@ _KNOWN_ENCODING = re.compile(
 )
 
 
-def unpack(body: bytes, max_decoded_b: int = MAX_DECODED_B) -> tuple[bytes, str]:
+def unpack(body: bytes, max_decoded_b: int = MAX_SITEMAP_B) -> tuple[bytes, str]:
     """The body without gzip, told by its first bytes and not by names, at most the bound, and what went wrong.
 
     A file that was packed, and packed again for the way, has two layers.
@@ -30,9 +31,9 @@ def unpack(body: bytes, max_decoded_b: int = MAX_DECODED_B) -> tuple[bytes, str]
             break
         body, cut, problem = decode_body(body, ("gzip",), max_decoded_b)
         if cut or problem:
-            return body, problem or f"unpacks to more than {max_decoded_b} bytes: the rest is left out"
+            return body, problem or f"unpacks to more than {max_decoded_b} bytes: {LEFT_OUT}"
     if len(body) > max_decoded_b:
-        return body[:max_decoded_b], f"longer than {max_decoded_b} bytes: the rest is left out"
+        return body[:max_decoded_b], f"longer than {max_decoded_b} bytes: {LEFT_OUT}"
     return body, problem
 
 

@@ -9,7 +9,6 @@ from typing import Final, Literal, NamedTuple
 from weft.url import host_of, resolve
 
 MAX_URLS: Final = 50_000  # sitemaps.org
-MAX_DECODED_B: Final = 52_428_800  # sitemaps.org: 50 MiB
 MAX_TEXT_B: Final = 16_384  # of one field or line; a longer one is no URL
 MAX_TAG_B: Final = 4_096  # of a tag whose attributes are read
 MAX_ALTERNATES: Final = 200  # of one entry
@@ -17,6 +16,7 @@ MAX_EXTRA_FIELDS: Final = 1_000  # of one extension
 MAX_TAGS: Final = 2_000_000  # 50,000 entries with 35 tags each; a body of nothing but tags costs no more than that
 MAX_IDLE_TAGS: Final = 100_000  # that name nothing, in a row: an entry with a thousand images has some ten thousand
 WINDOW_B: Final = 1 << 18
+LEFT_OUT: Final = "the rest is left out"
 
 _BEHIND_HOST = re.compile(r"(?::\d{1,5})?(?:[/?#]|\Z)")
 
@@ -55,6 +55,11 @@ class Sitemap:
     entries: list[SitemapEntry] = field(default_factory=list)
     children: list[SitemapEntry] = field(default_factory=list)
     problem: str = ""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether a bound was reached, and what was read until then is all there is."""
+        return LEFT_OUT in self.problem
 
 
 def http_url(base: str, loc: str) -> str | None:

@@ -6,8 +6,9 @@ import re
 from urllib.parse import urlsplit
 
 from weft.fetch.sitemaps.body import ascii_compatible, encoding_of, sniff, unpack
-from weft.fetch.sitemaps.found import MAX_DECODED_B, MAX_TEXT_B, MAX_URLS, Sitemap, SitemapEntry, http_url
+from weft.fetch.sitemaps.found import LEFT_OUT, MAX_TEXT_B, MAX_URLS, Sitemap, SitemapEntry, http_url
 from weft.fetch.sitemaps.xml import XmlReader
+from weft.spec import MAX_SITEMAP_B
 from weft.url import host_of
 
 _LINE = r"^[ \t]*((?:https?://|%s(?=[/?:#\s]|\Z))[^\r\n]{0,%d})"
@@ -19,14 +20,18 @@ def parse_sitemap(
     content_type: str | None = None,
     *,
     max_urls: int = MAX_URLS,
-    max_decoded_b: int = MAX_DECODED_B,
+    max_decoded_b: int = MAX_SITEMAP_B,
+    truncated: bool = False,
     extensions: bool = False,
 ) -> Sitemap:
     """What the sitemap found at ``url`` names. Never raises; ``problem`` is empty where all was well.
 
-    ``extensions`` keeps images, videos and news of the entries too.
+    ``truncated``: the body is only the beginning of the sitemap. ``extensions`` keeps images, videos and news of the
+    entries too.
     """
     unpacked, problem = unpack(body, max_decoded_b)
+    if truncated:
+        problem = f"longer than {len(body)} bytes: {LEFT_OUT}"
     text = ascii_compatible(unpacked)
     if sniff(text) == "application/xml":
         sitemap = XmlReader(url, encoding_of(text, content_type), max_urls, extensions).read(text)
@@ -48,7 +53,7 @@ def _read_lines(body: bytes, url: str, max_urls: int) -> Sitemap:
         if absolute is None:
             continue
         if len(sitemap.entries) >= max_urls:
-            sitemap.problem = f"more than {max_urls} URLs: the rest is left out"
+            sitemap.problem = f"more than {max_urls} URLs: {LEFT_OUT}"
             break
         sitemap.entries.append(SitemapEntry(absolute, loc=loc))
     if sitemap.entries:

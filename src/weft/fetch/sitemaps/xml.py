@@ -6,6 +6,7 @@ from typing import Final
 
 from weft.fetch.sitemaps.dates import rss_date, w3c_date
 from weft.fetch.sitemaps.found import (
+    LEFT_OUT,
     MAX_ALTERNATES,
     MAX_EXTRA_FIELDS,
     MAX_IDLE_TAGS,
@@ -141,11 +142,11 @@ class XmlReader:
 
     def _problem(self, tags_left: int, idle_tags: int) -> str:
         if self._full:
-            return f"more than {self._max_urls} URLs: the rest is left out"
+            return f"more than {self._max_urls} URLs: {LEFT_OUT}"
         if tags_left < 0:
-            return f"more than {MAX_TAGS} tags: the rest is left out"
+            return f"more than {MAX_TAGS} tags: {LEFT_OUT}"
         if idle_tags > MAX_IDLE_TAGS:
-            return f"more than {MAX_IDLE_TAGS} tags in a row that name nothing: the rest is left out"
+            return f"more than {MAX_IDLE_TAGS} tags in a row that name nothing: {LEFT_OUT}"
         if self._sitemap.root == "html":
             return "an HTML page, not a sitemap"
         if self._sitemap.kind == "none":

@@ -13,11 +13,11 @@ large web of people does. But there most pages bring a word of their own; here e
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Sequence
 from math import sqrt
 
 from weft.judge.traps.urls import group_of, split_url, without_tokens
+from weft.text.patterns import regex
 
 PARTS = 32  # parts of a site told apart by name; all others are one
 OTHERS = "*"
@@ -218,9 +218,9 @@ def _growth(trees: dict[str, _Part]) -> float:
     return sum(part.children.get(name, 0) for part in trees.values() for name in trees) / pages if pages else 0.0
 
 
-_WORD = re.compile(r"(?:[0-9a-z]|%[89a-f][0-9a-f])+")
-_OTHER_BYTE = re.compile(r"%[0-7][0-9a-f]")
-_DIGIT = re.compile(r"[0-9](?<!%.)(?<!%..)")
+_WORD = regex(r"(?:[0-9a-z]|%[89a-f][0-9a-f])+")
+_OTHER_BYTE = regex(r"%[0-7][0-9a-f]")
+_DIGIT = regex(r"[0-9](?<!%.)(?<!%..)")
 
 
 def _are_mixtures(urls: Iterable[str]) -> bool:

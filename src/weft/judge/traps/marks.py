@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from weft.judge.traps.ledger import is_sampled
 from weft.judge.traps.urls import split_url
-from weft.native import url_marks
 
 SAMPLED = 1  # it is one of those that stand for all
 HAS_QUERY = 2
@@ -18,7 +16,7 @@ MOST_SEGMENTS = 32
 _ODD = re.compile(r"[;(+,|=]|%2[bBcC]|%7[cC]|//|\.\.")
 
 
-def marks_in_python(url: str, most_segments: int) -> int:
+def marks_of(url: str, most_segments: int) -> int:
     """The marks of a serialised http(s) URL; with more segments than so many, or than MOST_SEGMENTS, it is winding."""
     _, path, query = split_url(url)
     segments = [segment for segment in path.split("/") if segment]
@@ -33,6 +31,3 @@ def marks_in_python(url: str, most_segments: int) -> int:
         | (ODD if _ODD.search(path) else 0)
         | (WINDING if winding else 0)
     )
-
-
-marks_of: Callable[[str, int], int] = url_marks or marks_in_python

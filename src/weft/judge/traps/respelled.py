@@ -6,7 +6,6 @@ words that an earlier one had is a site that spells its pages anew; then only su
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from xxhash import xxh3_64_intdigest
@@ -14,6 +13,7 @@ from xxhash import xxh3_64_intdigest
 from weft.errors import Reason
 from weft.judge.traps.ledger import SAMPLED, Row
 from weft.judge.traps.urls import Problem
+from weft.text.patterns import regex
 
 YOUNG = 64  # sampled URLs of a site that are not looked at: small sites cost nothing
 PER_PAGE = 1  # further spellings among the sampled URLs for each different page, beside the budget
@@ -24,9 +24,9 @@ YOUNG_SITES = 50_000
 _BITS = MAP_B * 8
 _HEAD_B = 8  # two numbers before the filter: further spellings, different pages
 
-_ESCAPED = re.compile(r"%([0-7][0-9a-f])")
-_WORD = re.compile(r"(?:-(?=\d))?[0-9a-z%=]+(?:[-._~!$'()*:@]+[0-9a-z%=]+)*")
-_DIGIT = re.compile(r"\d")
+_ESCAPED = regex(r"%([0-7][0-9a-f])")
+_WORD = regex(r"(?:-(?=\d))?[0-9a-z%=]+(?:[-._~!$'()*:@]+[0-9a-z%=]+)*")
+_DIGIT = regex(r"\d")
 
 
 class Respelled:

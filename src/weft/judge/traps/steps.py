@@ -6,11 +6,10 @@ no end all the same; nor has a grid of which every page links to its neighbours.
 
 from __future__ import annotations
 
-import re
-
 from weft.errors import Reason
 from weft.judge.traps.ledger import SAMPLED, Ledger, mark_of
 from weft.judge.traps.urls import Problem
+from weft.text.patterns import regex
 
 USUAL = 5  # sampled steps of one width, from which on it is one of the usual widths of its series
 STEPS_PER_CHAIN = 4  # steps of usual widths in one series, as a multiple of the length of a chain
@@ -22,7 +21,7 @@ WIDTHS = 64
 LONGEST = 15  # digits of a number that is counted on
 _COUNT = (1 << 20) - 1
 
-_NUMBER = re.compile(r"(\d+)")
+_NUMBER = regex(r"(\d+)")
 
 
 class Steps:

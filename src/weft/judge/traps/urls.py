@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from weft.errors import Reason
-from weft.lazy import regex
+from weft.text.patterns import regex
 
 _LONGEST_CYCLE = 12  # segments; longer ones end by PATH_TOO_DEEP
 
@@ -112,7 +112,7 @@ def _repeated_parameters(query: str, times: int) -> str:
     return ""
 
 
-_NESTING = re.compile(r"[/?%]")
+_NESTING = regex(r"[/?%]")
 _INNER_URL = regex(r"https?(?:%(?:25)*3A|:)(?:%(?:25)*2F|/)", re.IGNORECASE)
 _INNER_QUERY = regex(r"(?:%(?:25)*3F|\?)[^&=?%]{1,64}(?:%(?:25)*3D|=)", re.IGNORECASE)
 _SLASH = regex(r"%(?:25)*2F|/", re.IGNORECASE)
@@ -290,8 +290,8 @@ _DATE_NAME = regex(
 _YEAR_NAME = regex(r"(?:^|[_.-])(?:y|yr|yyyy|year|jahr|annee|ano|anno|rok|leto|god)$", re.IGNORECASE)
 _MONTH_NAME = regex(r"(?:^|[_.-])(?:m|mo|mon|mm|month|monat|mois|mes|mese|w|week|kw)$", re.IGNORECASE)
 _DAY_NAME = regex(r"(?:^|[_.-])(?:d|dd|day|tag|jour|dia|giorno|den)$", re.IGNORECASE)
-_DIGITS = re.compile(r"\d")
-_YEAR_DIGITS = re.compile(_YEAR)
+_DIGITS = regex(r"\d")
+_YEAR_DIGITS = regex(_YEAR)
 _WITH_YEAR = 48  # a date ends in the last 24 characters before index.html, its suffix, and a slash
 
 

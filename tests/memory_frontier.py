@@ -1,6 +1,7 @@
-"""The reference frontier: what ``sql.py`` must do, said as plainly as possible. Everything in RAM, every choice a scan.
+"""The reference frontier: what ``weft.frontier.sql`` must do, said as plainly as possible.
 
-It is the model that the durable frontier is tested against, and it is never used for a crawl.
+Everything is in RAM, every choice is a scan. It is the model that the durable frontier is tested against, and it is
+never used for a crawl.
 """
 
 from __future__ import annotations

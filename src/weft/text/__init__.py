@@ -1,0 +1,1 @@
+"""Texts: the patterns that are looked for in them."""
