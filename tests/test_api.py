@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import logging
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -342,3 +347,95 @@ def test_type_checkers_find_what_is_wrong_in_a_call(tmp_path: Path) -> None:
 def test_types_of_the_options_are_those_of_the_specification() -> None:
     written = ROOT / "src" / "weft" / "options" / "crawl_options.py"
     assert written.read_text() == keywords_module(), "write it anew: python tools/write_options.py"
+
+
+# --- what pages hold
+
+
+def test_pages_have_their_bodies(site: Site, tmp_path: Path) -> None:
+    """body, html and text, from the archive, of pages of every kind; while the crawl runs, and after it."""
+    words = "two  words of \u00e5ngstr\u00f6m"
+    latin = f"<title>t</title><p>{words}</p><script>no()</script>".encode("latin-1")
+    site.page("/", links=["/latin", "/same", "/packed", "/bin", "/missing", "/moved", "/reset", "/plain"])
+    site.file("/latin", latin, "text/html; charset=iso-8859-1")
+    site.file("/same", latin, "text/html; charset=iso-8859-1")
+    site.file("/packed", gzip.compress(latin), "text/html", headers={"Content-Encoding": "gzip"})
+    site.file("/bin", bytes(range(256)), "image/png")
+    site.file("/plain", b"1 < 2\n", "text/plain")
+    site.redirect("/moved", "/latin", 301)
+    site.misbehave("/reset", "reset_mid_body")
+    folder = tmp_path / "kept"
+    seen: dict[str, tuple[bytes, str, str]] = {}
+
+    async def read() -> list[weft.Page]:
+        pages = []
+        async for page in weft.crawl(site.url, folder=folder, delay=0, retries=0):
+            seen[page.url.removeprefix(site.url)] = (page.body, page.html, page.text)
+            pages.append(page)
+        return pages
+
+    pages = asyncio.run(read())
+    seen_text = "two words of \u00e5ngstr\u00f6m"
+    assert seen["/latin"] == seen["/same"] == (latin, latin.decode("latin-1"), seen_text)
+    assert seen["/packed"][0] == latin
+    assert seen["/bin"] == (bytes(range(256)), "", "")
+    assert seen["/plain"] == (b"1 < 2\n", "1 < 2\n", "1 < 2\n")
+    assert seen["/reset"] == (b"", "", "")
+    assert b"404" in seen["/missing"][0] and seen["/moved"][1] is not None
+    assert {page.url.removeprefix(site.url): page.body for page in pages} == {at: held[0] for at, held in seen.items()}
+    with weft.open(folder) as stored:
+        again = {page.url.removeprefix(site.url): page for page in stored.pages()}
+        assert {at: (page.body, page.html, page.text) for at, page in again.items()} == seen
+        one = stored.page(site.at("/latin"))
+        assert one is not None and one.text == seen_text
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(lambda: again["/latin"].text).result() == seen_text
+    assert again["/latin"].text == seen_text  # the crawl is closed, and its folder is there
+    shutil.rmtree(folder)
+    with pytest.raises(weft.WeftError, match="is gone"):
+        _ = again["/latin"].body
+
+
+def test_a_crawl_without_an_archive_says_that_it_has_no_bodies(site: Site, tmp_path: Path) -> None:
+    small_site(site, 3)
+    (first, *_) = asyncio.run(gathered(site.url, folder=tmp_path / "kept", delay=0, no_archive=True))
+    with pytest.raises(weft.WeftError, match="keeps no bodies"):
+        _ = first.body
+
+
+# --- without asyncio
+
+
+def test_a_crawl_without_asyncio(site: Site, tmp_path: Path, temporary: Path) -> None:
+    expected = small_site(site)
+    assert {page.url for page in weft.crawl_sync(site.url, delay=0) if page.html} == expected
+
+    async def in_a_notebook() -> list[weft.Page]:
+        return list(weft.crawl_sync(site.url, folder=tmp_path / "kept", delay=0))
+
+    assert {page.url for page in asyncio.run(in_a_notebook())} == expected
+    assert list(temporary.iterdir()) == []
+
+
+def test_leaving_a_crawl_without_asyncio_stops_it(site: Site, tmp_path: Path) -> None:
+    """Also by an exception of the reader's; what is wrong with the options is raised where the pages are read."""
+    small_site(site, 200)
+    for page in weft.crawl_sync(site.url, folder=tmp_path / "kept"):
+        assert page.url == site.at("/")
+        break
+    assert not any(thread.name == "weft crawl" for thread in threading.enumerate())
+    with weft.open(tmp_path / "kept") as stored:
+        assert stored.status().state == "stopped" and stored.status().waiting > 100
+    with pytest.raises(weft.WeftError, match="unknown option 'max_page'"):
+        next(iter(weft.crawl_sync(site.url, max_page=3)))
+    script = f"import weft; pages = weft.crawl_sync({site.url!r}, folder='third'); print(next(pages).url)"
+    environment = os.environ | {"PYTHONPATH": str(Path(weft.__file__).parent.parent)}
+    command = [sys.executable, "-c", script]
+    ended = subprocess.run(command, env=environment, cwd=tmp_path, timeout=100, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, site.at("/") + "\n", "")
+    with weft.open(tmp_path / "third") as stored:
+        assert stored.status().stop_reason == "stopped"
+    with pytest.raises(ZeroDivisionError):
+        for page in weft.crawl_sync(site.url, folder=tmp_path / "other"):
+            raise ZeroDivisionError(page.url)
+    assert not any(thread.name == "weft crawl" for thread in threading.enumerate())

@@ -59,7 +59,8 @@ def sql(*statements: str) -> Damage:
 
 
 def warc_of(folder: Path) -> Path:
-    return next((folder / "warc").glob("*.warc.gz"))
+    """The first of the WARC files."""
+    return min((folder / "warc").glob("*.warc.gz"))
 
 
 # ---- whole folders ---------------------------------------------------------------------------------------------

@@ -6,11 +6,14 @@ import csv
 import io
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
+import made_crawl
+import msgspec
 import pytest
 import stored
 from conftest import Weft
@@ -19,7 +22,9 @@ from hypothesis import strategies as st
 from stored import Stored, call
 from web import Line, Request, Site, html_page, sized
 
+from weft.derive.broken import broken_counts, broken_words
 from weft.derive.read import LinkRow, Page, StoredCrawl
+from weft.derive.table import Column, write_table
 from weft.safe import cell, in_json, shown, shown_text
 
 
@@ -130,7 +135,7 @@ def test_all_shows_refused_ones_with_their_reason(crawled: Stored) -> None:
 
 def test_links_in_order_with_their_fields(crawled: Stored) -> None:
     """R3: every link of every page, in order; kinds, internal and followed as DESIGN section 6 says."""
-    links = links_of(crawled, "--from", crawled.url + "/")
+    links = links_of(crawled, "--from-url", crawled.url + "/")
     assert all(set(link) == set(LinkRow.__struct_fields__) for link in links)
     anchors = [link["anchor"] for link in links if link["kind"] == "a"]
     assert anchors[1:4] == ["to a", "/b", "/a#part"]
@@ -165,33 +170,161 @@ def test_out_links_are_the_rows_of_links(crawled: Stored) -> None:
         assert page["external_links"] == external[str(page["url"])], page["url"]
 
 
+def test_links_tell_what_became_of_their_targets(crawled: Stored) -> None:
+    """`target_status` and `target_error` are those of `weft pages`; null where the target was never asked."""
+    pages = {page["key"]: page for page in pages_of(crawled, "--all").values()}
+    for link in links_of(crawled):
+        page = pages.get(link["target_key"], {"status": None, "error": None})
+        assert (link["target_status"], link["target_error"]) == (page["status"], page["error"]), link
+    by_target = {str(link["target"]).removeprefix(crawled.url): link for link in links_of(crawled)}
+    assert (by_target["/missing"]["target_status"], by_target["/missing"]["target_error"]) == (404, None)
+    assert by_target["/private/x"]["target_error"] == "ROBOTS_DISALLOWED"
+    assert by_target["http://elsewhere.test/x"]["target_status"] is None
+
+
+def test_broken_links(weft: Weft, site: Site) -> None:
+    """One row a holder and target: 4xx, 5xx and no answer; robots.txt, what was never asked and redirects are none."""
+    site.robots("User-agent: *\nDisallow: /private\n")
+    site.page("/", ["/gone", "/gone#part", "/%7Egone", "/~gone", "/a", "/moved", "/private", "http://elsewhere.test/"])
+    site.page("/a", ["/gone", "/down", "/reset", "/"])
+    site.redirect("/moved", "/lost", 301)
+    site.page("/down", status=500)
+    site.misbehave("/reset", "reset_mid_body")
+    run = weft("crawl", site.at("/"), "-o", "out", "--delay", "0", "--retries", "0")
+    assert run.code == 0, run.stderr
+    rows = [json.loads(line) for line in weft("links", "out", "--broken").stdout.splitlines()]
+    found = [tuple(str(row[name]).removeprefix(site.at("")) for name in ("source", "target")) for row in rows]
+    expected = {
+        ("/", "/gone"), ("/", "/%7Egone"), ("/a", "/gone"), ("/a", "/down"), ("/a", "/reset"), ("/moved", "/lost")
+    }  # fmt: skip
+    assert len(found) == len(expected) and set(found) == expected
+    assert broken_counts(weft.folder / "out") == (5, 3)
+    assert run.stderr.splitlines()[-1] == "weft: 5 broken targets on 3 pages: weft links out --broken"
+    statistics = json.loads(weft("stats", "out", "--json").stdout)
+    assert statistics["broken_pages"] == 5
+    to_gone = weft("links", "out", "--broken", "--to-url", site.at("/gone")).stdout.splitlines()
+    assert [json.loads(line)["source"] for line in to_gone] == [site.at("/"), site.at("/a")]
+    assert weft("links", "out", "--broken", "--to-url", site.at("/a")).stdout == ""
+    documented = sqlite3.connect(weft.folder / "out" / "crawl.db").execute(documented_query("Broken links"))
+    assert sorted(row[:3] for row in documented) == sorted(
+        (row["source"], row["anchor"], row["target"]) for row in rows
+    )
+    whole = weft("links", "out", "--broken", "--from-url", site.at("/moved")).stdout.splitlines()
+    assert [json.loads(line)["kind"] for line in whole] == ["redirect"]
+
+
+def documented_query(title: str) -> str:
+    """The query below these words in docs/database.md."""
+    text = (stored.ROOT / "docs" / "database.md").read_text()
+    return text.partition(title)[2].partition("```sql\n")[2].partition("```")[0]
+
+
+def test_a_crawl_without_broken_links_says_nothing_of_them(weft: Weft, site: Site) -> None:
+    site.page("/", ["/private", "/a"])
+    site.page("/a")
+    site.robots("User-agent: *\nDisallow: /private\n")
+    run = weft("crawl", site.at("/"), "-o", "out", "--delay", "0")
+    assert run.code == 0 and "broken" not in run.stderr
+    assert weft("links", "out", "--broken").stdout == "" and broken_counts(weft.folder / "out") == (0, 0)
+    status = json.loads(weft("status", "out", "--json").stdout)
+    assert (status["errors"], status["robots_refused"], status["completed"], status["known"]) == (0, 1, 2, 3)
+    assert "0 errors" in run.stderr and weft("check", "out").code == 0
+
+
+def test_robots_refusals_of_an_older_crawl_are_counted_when_it_goes_on(weft: Weft, site: Site) -> None:
+    """An older weft counted them as errors."""
+    site.page("/", ["/private", "/a"])
+    site.page("/a")
+    site.robots("User-agent: *\nDisallow: /private\n")
+    assert weft("crawl", site.at("/"), "-o", "out", "--delay", "0").code == 0
+    with sqlite3.connect(weft.folder / "out" / "crawl.db") as db:
+        db.execute("DELETE FROM counter WHERE name IN ('forbidden', 'broken', 'asked')")
+    assert weft("check", "out").code == 0
+    assert json.loads(weft("status", "out", "--json").stdout)["errors"] == 1
+    assert weft("resume", "out").code == 0
+    status = json.loads(weft("status", "out", "--json").stdout)
+    assert (status["errors"], status["robots_refused"]) == (0, 1)
+
+
+def test_counting_holders_is_left_to_the_command_where_it_takes_long(tmp_path: Path) -> None:
+    """The last line of a large and quick crawl reads no links."""
+    folder = made_crawl.make(tmp_path / "made", 200)
+    with StoredCrawl(folder) as crawl:
+        rows = list(crawl.links(broken=True))
+    targets, pages = len({row.target for row in rows}), len({row.source for row in rows})
+    told = f"{targets} broken targets on {pages} pages: weft links {folder} --broken"
+    assert targets == 10 and broken_words(folder, 2_000, 1.0) == told
+    assert broken_words(folder, 100_000_000, 1.0) == f"there are broken pages: weft links {folder} --broken"
+
+
+def test_fields_and_where(crawled: Stored, tmp_path: Path) -> None:
+    """`--fields` in its order, in every form; `--where` as of `weft graph`, several of them all."""
+    run = call("pages", crawled.folder, "--fields", "url,status,title", "--where", "status >= 400")
+    rows = [json.loads(line) for line in run.stdout.splitlines()]
+    pages = [page for page in pages_of(crawled).values() if int(str(page["status"] or 0)) >= 400]
+    assert [list(row) for row in rows] == [["url", "status", "title"]] * len(pages) and pages
+    assert rows == [{name: page[name] for name in ("url", "status", "title")} for page in pages]
+    both = call("pages", crawled.folder, "--where", "depth = 1", "--where", "url like '%/dup_'", "--fields", "url")
+    assert [json.loads(line)["url"][-4:] for line in both.stdout.splitlines()] == ["dup1", "dup2"]
+    assert call("pages", crawled.folder, "--fields", "depth,url", "-o", tmp_path / "x.csv").code == 0
+    assert (tmp_path / "x.csv").read_text().splitlines()[:2] == ["depth,url", f"0,{crawled.url}/"]
+    flags = call("pages", crawled.folder, "--where", "noindex", "--fields", "url").stdout
+    assert flags == f'{{"url":"{crawled.url}/noindex"}}\n'
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--fields", "url,stauts"), "there is no field 'stauts'"),
+        (("--fields", ","), "needs the name of a field"),
+        (("--where", "stauts = 1"), "no such column: stauts"),
+        (("--where", "kind = 'a'"), "no such column: kind"),
+        (("--where", "(select 1)"), "only columns, values, and simple functions"),
+    ],
+)
+def test_fields_and_expressions_that_are_none(crawled: Stored, options: tuple[str, str], said: str) -> None:
+    run = call("pages", crawled.folder, *options)
+    assert (run.code, run.stdout) == (2, "") and said in run.stderr
+
+
+@pytest.mark.parametrize("command", ["pages", "links", "duplicates", "graph", "stats"])
+@pytest.mark.parametrize("flag", ["-o", "--to", "--output"])
+def test_a_file_of_an_unknown_form_is_refused(crawled: Stored, tmp_path: Path, command: str, flag: str) -> None:
+    """-o, --to and --output name a file alike; its ending is its form."""
+    run = call(command, crawled.folder, flag, tmp_path / "x.xlsx")
+    assert run.code == 2 and not list(tmp_path.iterdir())
+    assert "x.xlsx ends in .xlsx" in run.stderr and ".csv" in run.stderr
+    assert call(command, crawled.folder, flag, tmp_path / "x.csv").code == 0
+    assert {path.suffix for path in tmp_path.iterdir()} == {".csv"}
+
+
 def test_links_to_a_page(crawled: Stored) -> None:
-    """`--to` takes any spelling of the page."""
+    """`--to-url` takes any spelling of the page."""
     every = [link for link in links_of(crawled) if link["target_key"] == crawled.url + "/~user"]
-    assert links_of(crawled, "--to", crawled.url + "/~user") == every
-    assert links_of(crawled, "--to", crawled.url + "/%7Euser") == every
+    assert links_of(crawled, "--to-url", crawled.url + "/~user") == every
+    assert links_of(crawled, "--to-url", crawled.url + "/%7Euser") == every
     assert len(every) == 2
-    redirects = [link for link in links_of(crawled, "--to", crawled.url + "/a") if link["kind"] == "redirect"]
+    redirects = [link for link in links_of(crawled, "--to-url", crawled.url + "/a") if link["kind"] == "redirect"]
     assert [link["source"] for link in redirects] == [crawled.url + "/old"]
 
 
 @pytest.mark.parametrize("url", ["mailto:me@example.org", "data:text/html,"])
 def test_links_to_what_can_be_no_page(crawled: Stored, url: str) -> None:
-    """Who links to an address: what `links` shows as a target, `--to` takes."""
+    """Who links to an address: what `links` shows as a target, `--to-url` takes."""
     every = [link for link in links_of(crawled) if str(link["target"]).startswith(url)]
     assert len(every) == 1
-    assert links_of(crawled, "--to", str(every[0]["target"])) == every
+    assert links_of(crawled, "--to-url", str(every[0]["target"])) == every
 
 
 def test_links_of_a_sitemap(crawled: Stored) -> None:
-    """What `links` shows as a source, `--from` takes; robots.txt is known, and has no links."""
+    """What `links` shows as a source, `--from-url` takes; robots.txt is known, and has no links."""
     sitemap = crawled.url + "/sitemap.xml"
     every = [link for link in links_of(crawled) if link["source"] == sitemap]
     assert [link["target"] for link in every] == [crawled.url + "/mapped"]
-    assert links_of(crawled, "--from", sitemap) == every
-    assert links_of(crawled, "--from", sitemap, "--to", crawled.url + "/mapped") == every
-    assert links_of(crawled, "--from", sitemap, "--to", crawled.url + "/a") == []
-    assert links_of(crawled, "--from", crawled.url + "/robots.txt") == []
+    assert links_of(crawled, "--from-url", sitemap) == every
+    assert links_of(crawled, "--from-url", sitemap, "--to-url", crawled.url + "/mapped") == every
+    assert links_of(crawled, "--from-url", sitemap, "--to-url", crawled.url + "/a") == []
+    assert links_of(crawled, "--from-url", crawled.url + "/robots.txt") == []
 
 
 def test_links_of_a_sitemap_that_is_also_a_page(site: Site, weft: Weft) -> None:
@@ -199,26 +332,30 @@ def test_links_of_a_sitemap_that_is_also_a_page(site: Site, weft: Weft) -> None:
     site.page("/sitemap.xml", ["/a"])  # read as a sitemap it names nothing, as a page it has a link
     site.page("/a")
     assert weft("crawl", site.at("/"), "-o", "out", "--delay", "0", "--quiet").code == 0
-    found = weft("links", "out", "--from", site.at("/sitemap.xml")).stdout.splitlines()
+    found = weft("links", "out", "--from-url", site.at("/sitemap.xml")).stdout.splitlines()
     assert [json.loads(line)["kind"] for line in found] == ["a"]
 
 
 def test_links_of_an_unknown_page(crawled: Stored) -> None:
-    run = call("links", crawled.folder, "--from", crawled.url + "/never", "--format", "csv")
+    run = call("links", crawled.folder, "--from-url", crawled.url + "/never", "--format", "csv")
     assert run.code == 1
     assert run.stdout == ""
     assert "is not known" in run.stderr
     assert run.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("words", ["links {0} --from /a", "show {0} /a", "why {0} /a"])
-def test_a_path_is_no_url(crawled: Stored, words: str) -> None:
-    run = call(*words.format(crawled.folder).split())
-    assert (run.code, run.stdout, run.stderr) == (
-        2,
-        "",
-        "weft: '/a' is no URL: give it whole, with https:// or http://\n",
-    )
+@pytest.mark.parametrize("words", ["links {0} --from-url {1}", "show {0} {1}", "why {0} {1}"])
+def test_a_path_is_a_url_where_there_is_one_site(crawled: Stored, tmp_path: Path, words: str) -> None:
+    """/a means that page in a crawl of one site; in one of several it is no URL, and neither is a word."""
+    by_path, by_url = (call(*words.format(crawled.folder, at).split()) for at in ("/a", crawled.url + "/a"))
+    assert by_path.code == 0 and by_path.out == by_url.out != b""
+    several = made_crawl.make(tmp_path / "several", 20, sites=2)
+    with sqlite3.connect(several / "crawl.db") as db:
+        db.execute("UPDATE site SET pages = 1")
+    for folder, text in ((several, "/a"), (crawled.folder, "a")):
+        run = call(*words.format(folder, text).split())
+        said = f"weft: {text!r} is no URL: give it whole, with https:// or http://\n"
+        assert (run.code, run.stdout, run.stderr) == (2, "", said)
 
 
 def test_csv_is_the_same_rows_without_formulas(crawled: Stored) -> None:
@@ -274,7 +411,7 @@ def test_a_file_that_fails_leaves_the_older_one(crawled: Stored, tmp_path: Path)
     """No half file under the final name, and the older one stays."""
     target = tmp_path / "links.jsonl"
     target.write_text("older\n")
-    assert call("links", crawled.folder, "--to", crawled.url + "/never", "-o", target).code == 1
+    assert call("links", crawled.folder, "--to-url", crawled.url + "/never", "-o", target).code == 1
     assert target.read_text() == "older\n"
     assert [path.name for path in tmp_path.iterdir()] == ["links.jsonl"]
 
@@ -310,13 +447,26 @@ def test_a_narrow_table_shows_urls(crawled: Stored, monkeypatch: pytest.MonkeyPa
     """What matters least is left out, and a long URL keeps its end: it tells the pages of a site apart."""
     monkeypatch.setenv("COLUMNS", "80")
     lines = call("pages", crawled.folder, "--all", "--format", "table").stdout.splitlines()
-    assert lines[0].split() == ["state", "http", "error", "or", "reason", "depth", "url"]
+    assert lines[0].split() == ["state", "http", "error", "or", "reason", "size", "depth", "url"]
     assert all(len(line) <= 80 for line in lines)
     pages = [json.loads(line) for line in call("pages", crawled.folder, "--all").stdout.splitlines()]
     shown = [line.split()[-1] for line in lines[1:]]
     for page, told in zip(pages, shown, strict=True):
         start, _, end = told.partition("\u2026")
         assert page["url"].startswith(start) and page["url"].endswith(end) and (end or told == page["url"])
+
+
+def test_a_table_leaves_empty_columns_out(crawled: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What no row has takes no room, until a row has it."""
+    monkeypatch.setenv("COLUMNS", "200")
+    lines = call("pages", crawled.folder, "--where", "status = 200", "--format", "table").stdout.splitlines()
+    assert "error or reason" not in lines[0] and "title" in lines[0]
+    assert "error or reason" in call("pages", crawled.folder, "--format", "table").stdout.splitlines()[0]
+    out = io.BytesIO()
+    columns = (Column("url", ("url",)), Column("number", ("status",), 6, right=True))
+    few = [msgspec.defstruct("Row", ["url", "status"])(url, status) for url, status in (("a", None), ("b", 404))]
+    write_table([few[:1], few[1:]], columns, out, bold=False)
+    assert out.getvalue().decode().splitlines() == ["url", "a", "url  number", "b       404"]
 
 
 def test_a_reader_that_leaves_ends_it_quietly(weft: Weft, crawled: Stored) -> None:

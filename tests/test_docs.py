@@ -105,7 +105,8 @@ def test_every_flag_of_a_command_is_documented(command: str) -> None:
     crawl_flags = {flag for option in OPTIONS for flag in (option.flag, option.short)}
     for action in parser_of(command)._actions:
         shared = action.dest in BY_NAME and command in ("crawl", "resume", "robots")
-        for flag in action.option_strings:
+        alike = "-o" in action.option_strings  # the introduction of the page tells that --to and --output are the same
+        for flag in ["-o"] if alike else action.option_strings:
             if flag not in ("-h", "--help") and not (
                 shared or (flag in crawl_flags and command in ("crawl", "resume"))
             ):
@@ -209,6 +210,15 @@ def test_every_page_is_reached_from_the_readme() -> None:
         links = re.findall(r"\]\(([^)\s#]+\.md)", page.read_text())
         queue += [(page.parent / link).resolve() for link in links if "://" not in link]
     assert not set(PAGES) - reached
+
+
+def test_nobody_is_told_to_install_a_stranger() -> None:
+    """The distribution is called weft-crawler; the name weft belongs to another one."""
+    told = re.compile(r"pip3? install [^`\n]*(?<![\w./-])weft(?!-crawler|[\w/.])")
+    for page in [*PAGES, *(ROOT / "src" / "weft").rglob("*.py"), ROOT / "pyproject.toml", ROOT / "weft"]:
+        assert not told.search(page.read_text()), page
+    assert told.search("pip install weft") and told.search("pip install 'weft[graph]'")
+    assert not told.search("pip install 'weft-crawler[graph]'") and not told.search("pip install .")
 
 
 def test_readme_is_one_screen_and_lines_are_readable() -> None:

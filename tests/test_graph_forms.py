@@ -144,6 +144,11 @@ def test_pages_and_links_agree_with_the_other_commands(manuals: Path, tmp_path: 
     graph = networkx.read_gexf(export(manuals, tmp_path / "graph.gexf"), relabel=True)
     assert set(graph.nodes) == {twin[url] for url in html}
     assert set(graph.edges) == {(source, target) for source, target in wanted if source != target}
+    kinds = {(link["source"], node(link["target"])): set() for link in links}
+    for link in links:
+        kinds[link["source"], node(link["target"])].add(link["kind"])
+    for source, target, data in graph.edges(data=True):  # networkx knows no defaults
+        assert data["kind"] in kinds[source, target]
 
 
 def test_titles_survive_in_every_form_that_has_them(odd: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from PIL import Image
 from stored import EVIL_TITLE, Stored, call, make
 
 from weft.derive.graph import scene
+from weft.derive.graph.scene import Disc, _box, _labels, _overlap, width_of
 
 sys.path.insert(0, str(ROOT / "bench"))
 from graph import Sizes
@@ -70,6 +72,26 @@ def test_large_graphs_say_what_is_shown(tmp_path: Path, pages: int, said: str) -
     root = drawn(tmp_path / "crawl", tmp_path / "graph.svg")
     assert said in words(root)[1]
     assert 0 < len(list(root.iter(f"{SVG}circle"))) <= 250
+
+
+def test_the_largest_discs_are_named_where_all_is_crowded() -> None:
+    """Names stand on smaller discs rather than nowhere, and never on larger ones or on each other."""
+    chance = random.Random(5)
+    radii = sorted((chance.uniform(4, 26) for _ in range(200)), reverse=True)
+    discs = [Disc(chance.uniform(500, 900), chance.uniform(400, 700), radius, (0, 0, 0), "", "") for radius in radii]
+    names = [f"a name of a page {number}" for number in range(200)]
+    texts = {text.words: text for text in _labels(discs, names)}
+    named = [number for number in range(4) if names[number] in texts]
+    assert named == [0, 1, 2, 3]
+    boxes = []
+    for number in named:
+        text = texts[names[number]]
+        width = width_of(text.words, text.size)
+        left = text.x - width * {"start": 0.0, "middle": 0.5, "end": 1.0}[text.anchor]
+        box = (left, text.y - text.size, left + width, text.y + text.size * 0.3)
+        assert not any(_overlap(box, _box(discs[larger], 1.0)) for larger in range(number))
+        assert not any(_overlap(box, other) for other in boxes)
+        boxes.append(box)
 
 
 def test_nothing_can_be_drawn_too(stored: Stored, tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ from weft.options import (
     write_toml,
 )
 from weft.options.kinds import READERS
+from weft.options.suggest import OTHER_WORDS, WEAKENING, changes_between, suggestion
 from weft.options.values import read_size, read_time, write_size, write_time
 from weft.spec import CrawlSpec
 
@@ -198,7 +199,7 @@ def test_command_line_reaches_the_specification() -> None:
     ("words", "part"),
     [
         ("--max-page 3", "nearest: --max-pages"),
-        ("--render always", "unknown option --render (nearest: --"),
+        ("--render always", "unknown option --render (weft crawl --help"),
         ("-x", "unknown option -x"),
         ("--max-pages", "needs a value, for example --max-pages 1000"),
         ("--max-pages --quiet", "--max-pages needs a value"),
@@ -443,6 +444,50 @@ def test_python_callers_use_the_same_names() -> None:
         spec_of([SEED], {"max_page": 3})
 
 
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("crawl a --exclude x", "--reject"), ("crawl a --deny x", "--reject"), ("crawl a --include x", "--accept"),
+        ("crawl a --allow x", "--accept"), ("crawl a --concurrency 4", "--workers"),
+        ("crawl a --threads 4", "--workers"), ("crawl a --rate 1", "--delay"), ("crawl a --depth 2", "--max-depth"),
+        ("crawl a --level 2", "--max-depth"), ("crawl a --limit 9", "--max-pages"),
+        ("crawl a --report x", "weft stats --html"), ("crawl a --list", "weft pages"), ("list a", "pages"),
+        ("report a", "weft stats --html"), ("links a --from x", "--from-url"), ("crawl a --dealy 1", "--delay"),
+        ("crawl a --max_page 1", "--max-pages"), ("crawl a --workres=3", "--workers"), ("stast a", "stats"),
+        ("pages a --feilds url", "--fields"),
+    ],
+)  # fmt: skip
+def test_words_of_other_crawlers_and_misspellings_are_understood(
+    words: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(words.split()) == 2
+    assert f"(nearest: {meant}; weft " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("word", ["--insecur", "--insecre", "--ignore-robot", "--ingore-robots", "--allow-nets"])
+def test_nobody_is_led_to_an_option_that_weakens_safety(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["crawl", "a", word, "x"]) == 2
+    assert capsys.readouterr().err == f"weft: unknown option {word} (weft crawl --help all lists all)\n"
+    assert suggestion(word, ["--reject"]) is None
+
+
+@given(st.text("abcde-", max_size=12))
+def test_what_is_suggested_is_near_or_a_word_of_others(word: str) -> None:
+    known = [option.flag for option in OPTIONS]
+    meant = suggestion(word, known)
+    if meant is not None and word.lstrip("-") not in OTHER_WORDS:
+        assert changes_between(word.lstrip("-"), meant.lstrip("-")) <= 2
+
+
+def test_words_of_others_lead_somewhere() -> None:
+    """Each is no option of ours, and what it stands for is."""
+    flags = {flag.lstrip("-") for name in cli.COMMANDS for flag in arguments.parser_of(name)._option_string_actions}
+    crawl = {flag.lstrip("-") for flag in arguments.parser_of("crawl")._option_string_actions}
+    for word, meant in OTHER_WORDS.items():
+        assert word not in crawl and not OTHER_WORDS.keys() & {meant} and meant not in WEAKENING
+        assert meant in flags or meant.removeprefix("weft ").split()[0] in cli.COMMANDS, word
+
+
 # ---- secrets
 
 
@@ -624,7 +669,7 @@ def test_control_characters_of_others_stay_text(capsys: pytest.CaptureFixture[st
 
 
 def test_words_of_the_other_commands() -> None:
-    args = arguments.parse("links", ["d", "--from", "a", "--to", "b", "--format", "csv"])
+    args = arguments.parse("links", ["d", "--from-url", "a", "--to-url", "b", "--format", "csv"])
     assert args is not None and (args.folder, args.from_url, args.to_url, args.format) == ("d", "a", "b", "csv")
     args = arguments.parse("pages", ["--all", "d", "--to", "x.csv"])
     assert args is not None and args.all and args.to_file == "x.csv"

@@ -227,6 +227,22 @@ def test_numbers_of_the_report_are_those_of_the_statistics(crawled: Stored, tmp_
         assert page["url"] in words
 
 
+def test_what_a_crawl_lacks_has_no_part(crawled: Stored, tmp_path: Path) -> None:
+    """One site that links nowhere else has no part about domains; broken links come before charts of speed."""
+    one = made_crawl.make(tmp_path / "one", 100)
+    several = made_crawl.make(tmp_path / "several", 100, sites=3)
+    parts = {}
+    for name, folder in (("one", one), ("several", several), ("crawled", crawled.folder)):
+        assert call("stats", folder, "-o", tmp_path / f"{name}.html").code == 0
+        text = (tmp_path / f"{name}.html").read_text()
+        parts[name] = re.findall(r'<section[^>]* id="([a-z]+)"', text)
+        assert parts[name].index("broken") < parts[name].index("time") and parts[name].index("broken") == 1
+    assert "domains" not in parts["one"] and "domains" in parts["several"]
+    small = (tmp_path / "crawled.html").read_text()  # one site that links to another, which was not asked
+    assert "domains" in parts["crawled"] and "Links to all that is known" in small
+    assert "Links to what was visited" not in small and 'name="domains"' not in small
+
+
 def test_comparison_is_in_the_report(crawled: Stored, tmp_path: Path) -> None:
     (tmp_path / "list").write_text(f"{crawled.url}/a\n{crawled.url}/never\n")
     document = report_of(crawled.folder, tmp_path / "r.html", "--against", tmp_path / "list")
@@ -263,7 +279,7 @@ def test_many_sites_fill_the_map_and_the_table_of_domains(tmp_path: Path) -> Non
     largest = json.loads(run.stdout)
     names = [site["site"] for site in largest["sites"][:36]]
     told = {(link["source"], link["target"]): link["known"] for link in largest["domains"]["links"]}
-    links = [json.loads(line) for line in call("links", crawl, "--from", f"http://{names[0]}/").stdout.splitlines()]
+    links = [json.loads(line) for line in call("links", crawl, "--from-url", f"http://{names[0]}/").stdout.splitlines()]
     assert largest["domains"]["pairs"] > 2 * len(told), "not all pairs are told"
     assert links and all((names[0], name) in told for name in {row["target"].split("/")[2] for row in links} & {*names})
 

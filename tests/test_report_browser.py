@@ -6,6 +6,7 @@ import json
 import struct
 import zlib
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,25 @@ def test_every_window_and_theme(browser: Chromium, reports: dict[str, Path], wid
     faint = json.loads(browser.run(CONTRAST))
     assert faint == [], f"too faint to read: {faint[:5]}"
     assert len(colours_in(browser.screenshot())) > 20
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_labels_below_columns_stand_on_one_line(browser: Chromium, reports: dict[str, Path], width: int) -> None:
+    """Each is whole, on one line, and touches no other one."""
+    browser.open(reports["large"], width=width, height=800)
+    lists = json.loads(browser.run(LABELS))
+    assert sum(map(len, lists)) >= 10
+    for labels in lists:
+        assert all(label["height"] < 24 for label in labels), labels
+        for one, other in pairwise(labels):
+            assert one["right"] <= other["left"], labels
+
+
+LABELS = """JSON.stringify([...document.querySelectorAll(".cols")].map((list) =>
+  [...list.querySelectorAll(".l > span:not(.unseen)")].map((label) => {
+    const { left, right, height } = label.getBoundingClientRect();
+    return { words: label.textContent, left, right, height };
+  })))"""
 
 
 BACKGROUND = "JSON.stringify(getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number))"
@@ -253,6 +273,7 @@ def test_keyboard_reaches_everything(browser: Chromium, reports: dict[str, Path]
     assert browser.run("document.getElementById('map-page').textContent") == ""
     browser.run("document.getElementById('theme').click(); document.getElementById('theme').click()")
     assert browser.run("getComputedStyle(document.documentElement).colorScheme") == "dark"
+    browser.open(reports["large"])
     assert browser.run("document.querySelector('.choice.seen').checkVisibility()")
     browser.run("document.querySelector('input[value=all]').click()")
     assert not browser.run("document.querySelector('.choice.seen').checkVisibility()")

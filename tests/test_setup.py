@@ -269,15 +269,20 @@ def test_the_wheel_brings_the_command(tmp_path: Path) -> None:
     source.mkdir()
     shutil.copytree(ROOT / "src", source / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
     shutil.copy2(ROOT / "pyproject.toml", source)
+    shutil.copy2(ROOT / "LICENSE", source)
     (source / "README.md").write_text("weft\n")
     build = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])"
     pytest.importorskip("setuptools", minversion="77", reason="setuptools 77 builds the wheel")
     done = run(sys.executable, "-c", build, tmp_path, cwd=source)
     assert done.returncode == 0, done.stderr
-    (wheel,) = tmp_path.glob("weft-*.whl")
+    (wheel,) = tmp_path.glob("weft_crawler-*.whl")
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         (entry_points,) = (archive.read(name).decode() for name in names if name.endswith("entry_points.txt"))
+        (metadata,) = (archive.read(name).decode() for name in names if name.endswith("/METADATA"))
+        (licence,) = (archive.read(name) for name in names if name.endswith("/LICENSE"))
+    assert {"Name: weft-crawler", "License-Expression: Apache-2.0"} <= set(metadata.splitlines())
+    assert licence == (ROOT / "LICENSE").read_bytes() and b"Apache License" in licence
     assert "weft = weft.cli:main" in entry_points and "weft/py.typed" in names
     if shutil.which("cc") and Path(sysconfig.get_path("include"), "Python.h").exists():
         assert [name for name in names if name.startswith("weft_native.")]

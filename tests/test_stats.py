@@ -195,6 +195,25 @@ def test_terminal_and_csv_are_safe(crawled: Stored) -> None:
     assert ["status", "", "200", str(stats_of(crawled.folder)["all"]["status"]["200"])] in table
 
 
+def test_a_list_that_is_cut_says_so(tmp_path: Path) -> None:
+    folder = made_crawl.make(tmp_path / "made", 1_000)
+    found = stats_of(folder)
+    lines = call("stats", folder).stdout.splitlines()
+    of_broken = lines[lines.index("broken links") + 1 :]
+    assert len(found["broken"]) == found["broken_pages"] > 10
+    assert of_broken[10] == f"  and {found['broken_pages'] - 10} more: weft links {folder} --broken has them all"
+
+
+def test_a_file_takes_the_form_of_its_ending(crawled: Stored, tmp_path: Path) -> None:
+    for name, first in (("x.json", "{"), ("x.csv", "table,site,"), ("x.html", "<!doctype html>")):
+        run = call("stats", crawled.folder, "-o", tmp_path / name)
+        assert (run.code, run.stdout) == (0, ""), run.stderr
+        assert (tmp_path / name).read_text().lower().startswith(first)
+    assert json.loads((tmp_path / "x.json").read_text())["all"] == stats_of(crawled.folder)["all"]
+    assert call("stats", crawled.folder, "-o", tmp_path / "x.html").code == 2  # a report wants --force
+    assert call("stats", crawled.folder, "-o", tmp_path / "x").code == 2
+
+
 def test_wrong_use_is_one_sentence(crawled: Stored, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for arguments in (("nowhere",), (str(tmp_path / "empty"),), (str(crawled.folder), "--against", "no-such-list")):

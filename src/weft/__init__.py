@@ -17,12 +17,13 @@ from __future__ import annotations
 __version__ = "0.1.0"
 __all__ = [
     "Cause", "CrawlOptions", "LinkRow", "Page", "Reason", "Status", "StoredCrawl", "WeftError", "__version__", "crawl",
+    "crawl_sync",
     "open",
 ]  # fmt: skip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from weft.api import crawl, open
+    from weft.api import crawl, crawl_sync, open
     from weft.derive.read import LinkRow, Page, Status, StoredCrawl
     from weft.errors import Cause, Reason, WeftError
     from weft.options.crawl_options import CrawlOptions
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Cause": "errors", "CrawlOptions": "options.crawl_options", "LinkRow": "derive.read", "Page": "derive.read",
     "Reason": "errors", "Status": "derive.read", "StoredCrawl": "derive.read", "WeftError": "errors", "crawl": "api",
-    "open": "api",
+    "crawl_sync": "api", "open": "api",
 }  # fmt: skip
 
 

@@ -1,15 +1,18 @@
-"""weft from Python: a crawl as an async stream of pages, and a stored crawl to read."""
+"""weft from Python: a crawl as a stream of pages, async or blocking, and a stored crawl to read."""
 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import logging
 import tempfile
 from collections import deque
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, aclosing, suppress
 from os import PathLike
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Unpack
 
 from weft.errors import Cause, SpecError
@@ -101,6 +104,74 @@ async def crawl(
             await _end(running, task)
             if folder is not None or plan.spec.keep.graphs != OWN_RESULT:
                 write_results(plan.spec, plan.folder, silent)
+
+
+def crawl_sync(
+    *seeds: str | PathLike[str], folder: str | Path | None = None, **options: Unpack[CrawlOptions]
+) -> Iterator[Page]:
+    """``weft.crawl`` for programs without asyncio: ``for page in weft.crawl_sync("https://example.org")``.
+
+    The crawl runs on a thread of its own, and goes on while a page is looked at. Also where an event loop runs already,
+    as in notebooks.
+    """
+    crawling = _Crawling(crawl(*seeds, folder=folder, **options))
+    try:
+        yield from crawling.pages()
+    finally:
+        crawling.end()
+
+
+class _Crawling:
+    """A crawl on a thread and an event loop of its own, whose pages are taken by another thread."""
+
+    def __init__(self, stream: AsyncGenerator[Page, None]) -> None:
+        self._stream = stream
+        self._found: SimpleQueue[Page | None] = SimpleQueue()  # None: it has ended
+        self._began = Event()
+        self._fault: BaseException | None = None
+        self._thread = Thread(target=self._run, name="weft crawl", daemon=True)
+        self._thread.start()
+        atexit.register(self.end)  # of a program that ends in the midst of its pages
+
+    def pages(self) -> Iterator[Page]:
+        """The pages until the crawl ends; raises what ended it, if that was a fault."""
+        while (page := self._found.get()) is not None:
+            yield page
+            with suppress(RuntimeError):  # the loop is closed where the crawl has ended
+                self._loop.call_soon_threadsafe(self._asked.release)
+        if self._fault is not None:
+            raise self._fault
+
+    def end(self) -> None:
+        """Stops the crawl, if it still runs, and waits for its end."""
+        atexit.unregister(self.end)
+        self._began.wait()
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._task.cancel)
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._take())
+        except asyncio.CancelledError:
+            _logger.debug("the reader has left the crawl")
+        except BaseException as error:  # it is raised where the pages are read
+            self._fault = error
+        finally:
+            self._began.set()
+            self._found.put(None)
+
+    async def _take(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        task = asyncio.current_task()
+        assert task is not None
+        self._task = task
+        self._asked = asyncio.Semaphore(0)
+        self._began.set()
+        async with aclosing(self._stream) as pages:
+            async for page in pages:
+                self._found.put(page)
+                await self._asked.acquire()  # so a temporary folder is there while its last page is looked at
 
 
 def open(folder: str | Path) -> StoredCrawl:

@@ -177,8 +177,10 @@ def overview() -> str:
 
 def _unknown_command(command: str) -> Exception:
     from weft.errors import SpecError
-    from weft.options.checks import nearest
+    from weft.options.suggest import suggestion
 
     if "://" in command or "." in command:
         return SpecError(f"unknown command {command!r}; to crawl it: weft crawl {command}")
-    return SpecError(f"unknown command {command!r} (nearest: {nearest(command, COMMANDS)}; weft --help lists all)")
+    meant = suggestion(command, COMMANDS)
+    told = f"nearest: {meant}; " if meant is not None else ""
+    return SpecError(f"unknown command {command!r} ({told}weft --help lists all)")

@@ -19,10 +19,13 @@ EXAMPLES = {
     "stop": "weft stop example.org",
     "add": "weft add example.org https://example.org/hidden/",
     "status": "weft status example.org --json",
-    "pages": "weft pages example.org --format csv --to pages.csv",
-    "links": "weft links example.org --from https://example.org/",
-    "stats": "weft stats example.org\n  weft stats example.org --html report.html",
-    "duplicates": "weft duplicates example.org --threshold 0.9 --format csv --to duplicates.csv",
+    "pages": (
+        "weft pages example.org -o pages.csv\n"
+        "  weft pages example.org --fields url,status,title --where 'status >= 400'"
+    ),
+    "links": "weft links example.org --from-url https://example.org/\n  weft links example.org --broken -o broken.csv",
+    "stats": "weft stats example.org\n  weft stats example.org -o report.html",
+    "duplicates": "weft duplicates example.org --threshold 0.9 -o duplicates.csv",
     "show": "weft show example.org https://example.org/ --text",
     "why": "weft why example.org https://example.org/missing",
     "graph": (
@@ -148,15 +151,20 @@ def _pages(parser: argparse.ArgumentParser) -> None:
     _format(parser)
     parser.add_argument("--all", action="store_true", help="every URL known, the refused ones too, with their reason")
     parser.add_argument("--with-measures", action="store_true", help="with those of weft graph --measures")
-    _to_file(parser, "--to")
+    parser.add_argument("--fields", metavar="NAME,...", help="only these fields, in this order")
+    where = "only pages for which it is true; may be given many times"
+    parser.add_argument("--where", action="append", default=[], metavar="EXPRESSION", help=where)
+    _to_file(parser)
 
 
 def _links(parser: argparse.ArgumentParser) -> None:
     _folder(parser)
     _format(parser)
-    parser.add_argument("--from", dest="from_url", metavar="URL", help="only links of this page or sitemap")
-    parser.add_argument("--to", dest="to_url", metavar="URL", help="only links to this URL")
-    _to_file(parser, "--output")
+    parser.add_argument("--from-url", metavar="URL", help="only links of this page or sitemap")
+    parser.add_argument("--to-url", metavar="URL", help="only links to this URL")
+    broken = "only links to pages that answered 4xx or 5xx, or not at all: a row for each holder and target"
+    parser.add_argument("--broken", action="store_true", help=broken)
+    _to_file(parser)
 
 
 def _stats(parser: argparse.ArgumentParser) -> None:
@@ -165,7 +173,8 @@ def _stats(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--json", action="store_true", help="one JSON object, for machines")
     form.add_argument("--csv", action="store_true", help="rows of table, site, name, value")
     parser.add_argument("--html", metavar="FILE", help="write a report to look at: one file, no network needed")
-    parser.add_argument("--force", action="store_true", help="replace the FILE of --html if there is one")
+    _file(parser, "write to FILE, in the form of its ending: .json, .csv, .html")
+    parser.add_argument("--force", action="store_true", help="replace a report that exists")
     parser.add_argument("--against", metavar="LIST", help="compare with another crawler's list of pages, a URL a line")
 
 
@@ -180,7 +189,7 @@ def _duplicates(parser: argparse.ArgumentParser) -> None:
     )
     about = "how alike two texts are: the Jaccard index of their shingles, or of their signatures (default: as crawled)"
     parser.add_argument("--similarity", choices=("jaccard", "signature"), help=about)
-    _to_file(parser, "--to")
+    _to_file(parser)
 
 
 def _show(parser: argparse.ArgumentParser) -> None:
@@ -203,7 +212,7 @@ def _graph(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("more", nargs="*", metavar="URL", help="further URLs of --without")
     forms = ".gexf, .graphml, .net, .csv, .parquet, .dot, .json, .png, .svg"
     add = parser.add_argument
-    add("-o", "--to", dest="to_file", metavar="FILE", help=f"write to FILE, in the form of its ending: {forms}")
+    _file(parser, f"write to FILE, in the form of its ending: {forms}")
     add("--format", metavar="FORM", help="the form, whatever the ending (with --per-site: default gexf)")
     add("--per-site", metavar="FOLDER", help="a file for each site, named after its host, with its internal links")
     add("--level", choices=("page", "site", "domain", "directory"), help="what a node is (default: page)")
@@ -231,13 +240,15 @@ def _diff(parser: argparse.ArgumentParser) -> None:
     _json(parser)
     _format(parser)
     parser.add_argument("--only", choices=("pages", "links"), help="list only these")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the list to FILE")
-    parser.add_argument("--to", dest="to_file", metavar="FILE", help="the graph of both, coloured by what changed")
+    summary = "the list (.jsonl, .csv, .parquet), or the graph of both, coloured by what changed (.gexf, .graphml, ...)"
+    parser.add_argument(
+        "-o", "--to", "--output", dest="files", action="append", default=[], metavar="FILE", help=summary
+    )
     parser.add_argument("--force", action="store_true", help="replace a graph that exists")
 
 
 def _robots(parser: argparse.ArgumentParser) -> None:
-    _url(parser)
+    parser.add_argument("url", metavar="URL")
     _json(parser)
     _add_options(parser, lambda option: option.group in ROBOTS_GROUPS or option.name == "timeout")
 
@@ -248,7 +259,9 @@ def _check(parser: argparse.ArgumentParser) -> None:
 
 
 def _demo(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-o", "--output", metavar="DIR", help="keep the crawl in DIR (default: a temporary folder)")
+    parser.add_argument(
+        "-o", "--output", "--to", metavar="DIR", help="keep the crawl in DIR (default: a temporary folder)"
+    )
     parser.add_argument("--quiet", action="store_true", help="show errors only")
     _json(parser)
 
@@ -278,7 +291,7 @@ def _folder(parser: argparse.ArgumentParser) -> None:
 
 
 def _url(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("url", metavar="URL")
+    parser.add_argument("url", metavar="URL", help="whole, or in a crawl of one site its path: /about")
 
 
 def _json(parser: argparse.ArgumentParser) -> None:
@@ -292,9 +305,13 @@ def _format(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _to_file(parser: argparse.ArgumentParser, flag: str) -> None:
-    summary = "write to FILE; an older FILE is replaced when the new one is whole (.csv and .parquet name the form too)"
-    parser.add_argument("-o", flag, dest="to_file", metavar="FILE", help=summary)
+def _to_file(parser: argparse.ArgumentParser) -> None:
+    summary = "write to FILE (.jsonl, .csv, .parquet); an older FILE is replaced when the new one is whole"
+    _file(parser, summary)
+
+
+def _file(parser: argparse.ArgumentParser, summary: str) -> None:
+    parser.add_argument("-o", "--to", "--output", dest="to_file", metavar="FILE", help=summary)
 
 
 def _add_options(parser: argparse.ArgumentParser, wanted: Callable[[Option], bool]) -> None:
@@ -374,9 +391,10 @@ def _example(flag: str) -> str:
 
 def _unknown_option(command: str, flag: str, known: Mapping[str, bool]) -> SpecError:
     from weft.options import BY_NAME
-    from weft.options.checks import nearest
+    from weft.options.suggest import suggestion
 
     if command == "resume" and flag.removeprefix("--") in BY_NAME:
         return SpecError(f"{flag} cannot be changed on resume; weft crawl --fresh starts the crawl anew")
-    best = nearest(flag, [name for name in known if name.startswith("--")] or known)
-    return SpecError(f"unknown option {flag} (nearest: {best}; {_whole_help(command)} lists all)")
+    meant = suggestion(flag, [name for name in known if name.startswith("--")])
+    told = f"nearest: {meant}; " if meant is not None else ""
+    return SpecError(f"unknown option {flag} ({told}{_whole_help(command)} lists all)")

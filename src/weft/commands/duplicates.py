@@ -8,7 +8,8 @@ from weft.commands.progress import ShownProgress
 from weft.derive.duplicates.find import Duplicate, Duplicates
 from weft.derive.duplicates.verdicts import settings_of
 from weft.derive.read import StoredCrawl
-from weft.derive.rows import Column, write_rows
+from weft.derive.rows import write_rows
+from weft.derive.table import Column
 from weft.errors import SpecError
 from weft.judge.likeness import Likeness
 from weft.options.values import read_fraction

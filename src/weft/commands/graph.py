@@ -15,7 +15,8 @@ from weft.derive.graph.pages import PageGraph
 from weft.derive.graph.write import PICTURES, files_of, refuse_targets, write_each_site
 from weft.derive.read import StoredCrawl
 from weft.derive.rows import FORMATS as ROW_FORMATS
-from weft.derive.rows import Column, write_rows
+from weft.derive.rows import write_rows
+from weft.derive.table import Column
 from weft.errors import FolderError, SpecError, StoreError
 from weft.human import counted
 from weft.ports import Progress

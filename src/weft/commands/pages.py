@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 
+from weft.derive.chosen import field_names, only_fields, rows_where
 from weft.derive.read import Page, StoredCrawl
-from weft.derive.rows import Column, write_rows
+from weft.derive.rows import write_rows
+from weft.derive.table import Column
 
 COLUMNS = (
     Column("state", ("state",), 5),
@@ -22,13 +25,17 @@ COLUMNS = (
 
 def run(args: argparse.Namespace) -> int:
     with StoredCrawl(args.folder) as crawl:
-        rows = crawl.pages(everything=args.all)
+        rows: Iterable[Page] = crawl.pages(everything=args.all)
+        kind: type[Page] = Page
         if args.with_measures:
             from weft.derive.graph.kept import MeasuredPage, measured_pages, require_measures
 
             require_measures(crawl)
-            measured = measured_pages(crawl, rows)
-            write_rows(measured, MeasuredPage, COLUMNS, asked=args.format, file=args.to_file, folder=crawl.folder)
+            rows, kind = measured_pages(crawl, crawl.pages(everything=args.all)), MeasuredPage
+        rows = rows_where(rows, kind, args.where)
+        if args.fields is None:
+            write_rows(rows, kind, COLUMNS, asked=args.format, file=args.to_file, folder=crawl.folder)
         else:
-            write_rows(rows, Page, COLUMNS, asked=args.format, file=args.to_file, folder=crawl.folder)
+            chosen, narrow, columns = only_fields(rows, kind, field_names(args.fields, kind))
+            write_rows(chosen, narrow, columns, asked=args.format, file=args.to_file, folder=crawl.folder)
     return 0

@@ -12,7 +12,7 @@ from weft import __version__, native
 from weft.cli import tell, warn
 from weft.commands.progress import ShownProgress
 from weft.errors import WeftError
-from weft.human import command, counted
+from weft.human import counted
 from weft.loop import Crawl, Observer
 from weft.observe import CsvLogs, LiveScreen, Notes, PlainLines, RunLog, closing_words, is_terminal
 from weft.ports import silent
@@ -50,7 +50,7 @@ def run_shown(plan: Plan, *, quiet: bool, log: ShownLogs) -> int:
         tell(words)
     _leave_results(plan, quiet=quiet)
     if not quiet and reason.exit_code == 0 and running[0].progress.broken:
-        _tell_broken_links(plan)
+        _tell_broken_links(plan, running[0])
     return reason.exit_code
 
 
@@ -93,13 +93,12 @@ def _leave_results(plan: Plan, *, quiet: bool) -> None:
         tell(f"the graph of {counted(len(results), 'site')} is in {target}")
 
 
-def _tell_broken_links(plan: Plan) -> None:
-    from weft.derive.broken import broken_counts  # only for crawls that met such pages
+def _tell_broken_links(plan: Plan, crawl: Crawl) -> None:
+    from weft.derive.broken import broken_words  # only for crawls that met such pages
 
-    targets, pages = broken_counts(plan.folder.path)
-    if targets:
-        found = f"{counted(targets, 'broken target')} on {counted(pages, 'page')}"
-        tell(f"{found}: {command('links', plan.folder.path, '--broken')}")
+    words = broken_words(plan.folder.path, crawl.progress.links, crawl.progress.elapsed_s)
+    if words is not None:
+        tell(words)
 
 
 def _unusual(plan: Plan) -> list[str]:

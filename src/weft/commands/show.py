@@ -9,20 +9,18 @@ from collections.abc import Iterator
 from weft.derive.body import Answer, answer_of, body_of, never_answered
 from weft.derive.nearest import nearest_urls
 from weft.derive.read import Page, StoredCrawl
-from weft.errors import NO_URL, SpecError, WeftError
+from weft.errors import WeftError
 from weft.human import command, counted
 from weft.safe import piped_text, shown, shown_text
-from weft.url import parse
 
 
 def run(args: argparse.Namespace) -> int:
     with StoredCrawl(args.folder) as crawl:
-        if parse(args.url) is None:
-            raise SpecError(f"{args.url!r} {NO_URL}")
-        page_id = crawl.page_id(args.url)
+        url = crawl.whole_url(args.url)
+        page_id = crawl.page_id(url)
         page = crawl.page_by_id(page_id) if page_id is not None else None
         if page_id is None or page is None:
-            raise WeftError(_not_known(crawl, args.url))
+            raise WeftError(_not_known(crawl, url))
         answer = answer_of(crawl, page_id)
         if not (args.headers or args.body or args.text):
             print("\n".join(shown(line) for line in _summary(page, answer)))

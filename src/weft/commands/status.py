@@ -22,7 +22,8 @@ def run(args: argparse.Namespace) -> int:
     print(f"  pages {status.pages:,}  links {status.links:,}  hosts {status.hosts:,}  received {received}")
     print(
         f"  known {status.known:,}: waiting {status.waiting:,}, running {status.running:,},"
-        f" completed {status.completed:,}, errors {status.errors:,}, refused {status.refused:,}"
+        f" completed {status.completed:,}, errors {status.errors:,}, refused {status.refused:,},"
+        f" by robots.txt {status.robots_refused:,}"
     )
     if status.bugs:
         query = f"sqlite3 {status.folder}/crawl.db 'SELECT url, traceback FROM bug'"

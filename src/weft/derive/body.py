@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from weft.derive.read import StoredCrawl
 from weft.errors import WeftError
 from weft.human import command
 from weft.records import Purpose
 
+if TYPE_CHECKING:
+    from weft.derive.read import StoredCrawl
+
+_TEXT_ENDINGS = ("xml", "json", "javascript")
 _FOLD = re.compile(r"\r?\n[ \t]+")
 
 
@@ -36,6 +40,50 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         lines = _FOLD.sub(" ", self.head or "").splitlines()[1:]
         pairs = (line.partition(":") for line in lines)
         return [value.strip() for key, _, value in pairs if key.strip().lower() == name]
+
+
+class Content(NamedTuple):
+    """What one visit of a page brought, read from the archive whenever it is asked for."""
+
+    crawl: StoredCrawl
+    visit: int | None
+
+    def body(self) -> bytes:
+        """The body, content encodings taken off; empty where nothing was answered."""
+        return self._read()[1]
+
+    def html(self) -> str:
+        """The body as text, in its own encoding; empty where it is no text."""
+        from weft.parse.content import charset_of, decode, is_html, media_type, sniff_encoding
+
+        content_type, body = self._read()
+        media = media_type(content_type, body)
+        if not (media.startswith("text/") or media.endswith(_TEXT_ENDINGS) or is_html(media)):
+            return ""
+        return decode(body, sniff_encoding(body, charset_of(content_type), media))
+
+    def text(self) -> str:
+        """What a reader sees of it, a line for each block; empty where it is no text."""
+        from weft.parse.text import visible_text
+
+        content_type, body = self._read()
+        return visible_text(body, content_type)
+
+    def _read(self) -> tuple[str | None, bytes]:
+        """Content-Type and body."""
+        if self.visit is None:
+            return None, b""
+        if not self.crawl.folder.exists:
+            raise WeftError(
+                f"the crawl in {self.crawl.folder.path} is gone: give weft.crawl a folder to keep what its pages hold"
+            )
+        from weft.parse.content import field_that_counts
+
+        with self.crawl.at_hand() as crawl:
+            answer = answer_of_visit(crawl, self.visit)
+            if answer is None or answer.status is None:
+                return None, b""
+            return field_that_counts(answer.header_values("content-type")), body_of(crawl, answer)
 
 
 def answer_of(crawl: StoredCrawl, page: int) -> Answer | None:

@@ -1,32 +1,48 @@
-"""Broken links: links to pages that were asked, and gave no answer or one with a status of 400 and more."""
+"""How many links of a crawl are broken, and the words of it for the last line of a run."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from weft.derive.read import StoredCrawl
+from weft.derive.read.broken import broken_urls
 from weft.derive.read.links import targets_of
-from weft.errors import Cause
+from weft.human import command, counted
+
+_LINKS_A_SECOND = 5_000_000
+_SHARE = 0.01
+_ALWAYS_S = 0.05
+"""Counting holders reads every link. It may take a hundredth of the time of the crawl, or so many seconds."""
 
 
-def broken_counts(folder: Path) -> tuple[int, int]:
-    """How many pages of a crawl are the targets of broken links, and how many pages have such links.
+def broken_words(folder: str | Path, links: int, elapsed_s: float) -> str | None:
+    """What is said of broken links at the end of a crawl of so many links; None where there are none."""
+    how = command("links", folder, "--broken")
+    if links / _LINKS_A_SECOND > max(_ALWAYS_S, elapsed_s * _SHARE):
+        with StoredCrawl(folder) as crawl:
+            return f"there are broken pages: {how}" if 1 in broken_urls(crawl, crawl.newest_visit()) else None
+    targets, pages = broken_counts(folder)
+    return f"{counted(targets, 'broken target')} on {counted(pages, 'page')}: {how}" if targets else None
 
-    What robots.txt forbids was not asked, and is not broken.
+
+def broken_counts(folder: str | Path) -> tuple[int, int]:
+    """How many broken pages are linked, and how many pages and sitemaps hold those links.
+
+    One pass over the pages; one over the links too, where anything is broken.
     """
     with StoredCrawl(folder) as crawl:
-        broken = {row[0] for row in crawl.connection.execute(_BROKEN, (Cause.ROBOTS_DISALLOWED.value,))}
-        page_of = {alias: page for alias, page in crawl.aliases() if page in broken} if broken else {}
-        targets: set[int] = set()
+        newest = crawl.newest_visit()
+        broken = broken_urls(crawl, newest)
+        if 1 not in broken:
+            return 0, 0
+        linked = bytearray(len(broken))
         holders = 0
-        for _, visit, _, pack in crawl.packs(crawl.newest_visit()) if broken else ():
-            found = {page_of.get(target, target) for target in targets_of(crawl, pack, visit)} & broken
-            targets |= found
+        for _, visit, _, pack in crawl.packs(newest):
+            found = [target for target in targets_of(crawl, pack, visit) if broken[target]]
             holders += bool(found)
-    return len(targets), holders
-
-
-_BROKEN = """
-SELECT p.id FROM page p LEFT JOIN visit v ON v.id = p.visit
-WHERE p.state = 'E' AND p.cause <> ? OR p.state = 'C' AND v.status >= 400
-"""
+            for target in found:
+                linked[target] = 1
+        for spelling, page in crawl.aliases():
+            if spelling < len(linked) and linked[spelling]:
+                linked[page], linked[spelling] = 1, 0
+    return sum(linked), holders

@@ -16,49 +16,41 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from typing import IO, TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from weft.derive.table import Column, write_table
 from weft.errors import SpecError, WeftError
 from weft.folder import Folder
-from weft.safe import cell, in_json, shown
+from weft.safe import cell, in_json
 
 if TYPE_CHECKING:
     import pyarrow
 
 FORMATS = ("jsonl", "csv", "parquet", "table")
-_SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 _BATCH = 1_000
+_LINES_AT_ONCE = 500
 _ROW_GROUP = 20_000
-_LEAST_WIDTH = 8
-_ROOM = 32  # for a URL to say something
 
 Row = TypeVar("Row", bound=msgspec.Struct)
 Thing = TypeVar("Thing")
 
 
-class Column(NamedTuple):
-    """A column of the table on a terminal. ``width`` 0: it shares what the others leave.
-
-    ``fields`` are tried in turn, and the first that is not None is shown. Where there is no room, the columns that
-    ``may_go`` are left out, the least first.
-    """
-
-    name: str
-    fields: tuple[str, ...]
-    width: int = 0
-    right: bool = False
-    may_go: int = 0
-
-
 def format_of(asked: str | None, file: str | None) -> str:
-    """The form of the output: as asked; else by the file's name; else a table on a terminal, jsonl elsewhere."""
+    """The form of the output: as asked; else by the file's ending; else a table on a terminal, jsonl elsewhere.
+
+    A file without an ending is jsonl. ``SpecError`` with the endings there are, where it has another one.
+    """
     if asked is not None:
         return asked
-    if file is not None:
-        return _SUFFIXES.get(Path(file).suffix.lower(), "jsonl")
-    return "table" if sys.stdout.isatty() else "jsonl"
+    if file is None:
+        return "table" if sys.stdout.isatty() else "jsonl"
+    ending = Path(file).suffix.lower()
+    if ending and ending not in ENDINGS:
+        raise SpecError(f"{file} ends in {ending}, which is no form of a list: there are {', '.join(ENDINGS)}")
+    return ENDINGS.get(ending, "jsonl")
 
 
 def write_rows(
@@ -76,7 +68,7 @@ def write_rows(
         need_pyarrow()
         if file is None and sys.stdout.isatty():
             raise SpecError("parquet is no text: write it to a file with -o FILE")
-    with _output(file, folder) as out:
+    with output(file, folder) as out:
         match form:
             case "jsonl":
                 _write_jsonl(rows, out)
@@ -85,9 +77,8 @@ def write_rows(
             case "parquet":
                 _write_parquet(rows, kind, out)
             case _:
-                _write_table(
-                    rows, columns, out, bold=file is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-                )
+                bold = file is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+                write_table(batches(rows, _LINES_AT_ONCE), columns, out, bold=bold)
 
 
 def batches(rows: Iterable[Thing], size: int) -> Iterator[list[Thing]]:
@@ -101,7 +92,7 @@ def batches(rows: Iterable[Thing], size: int) -> Iterator[list[Thing]]:
 
 
 @contextmanager
-def _output(file: str | None, folder: Folder) -> Iterator[IO[bytes]]:
+def output(file: str | None, folder: Folder) -> Iterator[IO[bytes]]:
     """A stream of bytes: the standard output, or a file that gets its name at the end, if all went well."""
     if file is None:
         yield sys.stdout.buffer
@@ -166,7 +157,7 @@ def need_pyarrow() -> None:
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
-        raise SpecError("parquet needs pyarrow, which is not installed: pip install 'weft[parquet]'") from None
+        raise SpecError("parquet needs pyarrow, which is not installed: pip install pyarrow") from None
 
 
 def _write_parquet(rows: Iterable[Row], kind: type[Row], out: IO[bytes]) -> None:
@@ -191,54 +182,3 @@ def _schema(kind: type[Row]) -> pyarrow.Schema:
         base = next(member for member in members if member is not types.NoneType)
         fields.append(pyarrow.field(name, plain[base], nullable=types.NoneType in members))
     return pyarrow.schema(fields)
-
-
-# ---- the table -------------------------------------------------------------------------------------------------
-
-
-def _write_table(rows: Iterable[Row], columns: Sequence[Column], out: IO[bytes], *, bold: bool) -> None:
-    import shutil
-
-    columns, widths = _fitting(columns, shutil.get_terminal_size().columns)
-    heading = _line([column.name for column in columns], columns, widths)
-    out.write((f"\x1b[1m{heading}\x1b[0m\n" if bold else f"{heading}\n").encode())
-    for batch in batches(rows, 100):
-        lines = [_line([_shown_cell(row, column) for column in columns], columns, widths) for row in batch]
-        out.write("".join(f"{line}\n" for line in lines).encode("utf-8", "replace"))
-        out.flush()
-
-
-def _fitting(columns: Sequence[Column], width: int) -> tuple[Sequence[Column], list[int]]:
-    """The columns that a terminal of this width has room for, and how wide each is."""
-    fixed = sum(column.width for column in columns) + 2 * (len(columns) - 1)
-    sharing = sum(not column.width for column in columns)
-    share = (width - fixed) // max(1, sharing)
-    goes = min((column for column in columns if column.may_go), key=lambda column: column.may_go, default=None)
-    if share < _ROOM and goes is not None:
-        return _fitting([column for column in columns if column is not goes], width)
-    return columns, [column.width or max(_LEAST_WIDTH, share) for column in columns]
-
-
-def _shown_cell(row: Row, column: Column) -> str:
-    values = (getattr(row, field) for field in column.fields)
-    value: object = next((value for value in values if value is not None), "")
-    if isinstance(value, bool):
-        return "yes" if value else ""
-    return shown(str(value)[:2_000])
-
-
-def _line(cells: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> str:
-    """One line, its cells cut or filled to their widths as a terminal measures them."""
-    from rich.cells import cell_len, set_cell_size
-
-    fitted = []
-    for text, column, width in zip(cells, columns, widths, strict=True):
-        length = cell_len(text)
-        if length > width:
-            # what tells one URL from others of its site stands at its end
-            end = text[-(2 * width // 3) :] if text.startswith("http") and text.isascii() else ""
-            fitted.append(f"{set_cell_size(text, width - 1 - len(end))}\u2026{end}")
-        else:
-            filling = " " * (width - length)
-            fitted.append(filling + text if column.right else text + filling)
-    return "  ".join(fitted).rstrip()

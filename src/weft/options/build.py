@@ -137,10 +137,10 @@ def spec_of(seeds: Sequence[str | os.PathLike[str]], options: Mapping[str, objec
     for key, raw in options.items():
         name = key.replace("_", "-")
         if name not in BY_NAME or not BY_NAME[name].in_spec:
-            from weft.options.checks import nearest
+            from weft.options.suggest import hint
 
             known = [option.name.replace("-", "_") for option in OPTIONS if option.in_spec]
-            raise SpecError(f"unknown option {key!r} (nearest: {nearest(key, known)})")
+            raise SpecError(f"unknown option {key!r}{hint(key, known)}")
         plain = str(raw) if isinstance(raw, os.PathLike) else raw
         layer[name] = Given(
             plain if plain is not None else BY_NAME[name].kind.write(BY_NAME[name].default), key, Path.cwd()

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from weft.errors import SpecError
-from weft.options.checks import nearest, shown
+from weft.options.checks import shown
 from weft.options.sites import settings_of
+from weft.options.suggest import hint
 from weft.options.toml import Given, SpecFile, text_of
 
 if TYPE_CHECKING:
@@ -210,7 +211,7 @@ def _entries(path: Path, text: str) -> Iterator[tuple[str, Entry]]:
             raise SpecError(f"{path}:{number}: {shown(stripped)}: {reason}")
         key = by_lower.get(match[1].lower())
         if key is None:
-            raise SpecError(f"{path}:{number}: unknown key {shown(match[1])} (nearest: {nearest(match[1], KEYS)})")
+            raise SpecError(f"{path}:{number}: unknown key {shown(match[1])}{hint(match[1], KEYS)}")
         if key in found:
             raise SpecError(f"{path}:{number}: {key} stands on line {found[key]} already")
         found[key] = number

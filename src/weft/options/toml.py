@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from weft.errors import SpecError
-from weft.options.checks import header_name, nearest
+from weft.options.checks import header_name
 from weft.options.option import BY_NAME, GROUPS, OPTIONS, Option, value_in
 from weft.options.values import Plain, Value
 from weft.spec import CrawlSpec
@@ -66,7 +66,9 @@ def read_toml(path: Path) -> SpecFile:
         if key not in BY_NAME:
             if isinstance(raw, dict):
                 raise SpecError(f"{where}: [{key}] is a section; the keys stand at the top level, without sections")
-            raise SpecError(f"{where}: unknown key '{key}' (nearest: {nearest(key, [*BY_NAME, 'seeds'])})")
+            from weft.options.suggest import hint
+
+            raise SpecError(f"{where}: unknown key '{key}'{hint(key, [*BY_NAME, 'seeds'])}")
         given[key] = Given(raw, f"{where}: {key}", path.parent)
     seeds, secrets = (_texts(path, text, key, table.get(key, []), lines) for key in _EXTRA_KEYS)
     return SpecFile(path, given, seeds, secrets)

@@ -40,7 +40,7 @@ def need_igraph() -> None:
     try:
         import igraph  # noqa: F401
     except ImportError:
-        raise SpecError("measures need igraph, which is not installed: pip install 'weft[graph]'") from None
+        raise SpecError("measures need igraph, which is not installed: pip install igraph") from None
 
 
 def measures_of(

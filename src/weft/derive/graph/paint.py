@@ -29,7 +29,7 @@ def need_painter(form: str) -> None:
             import PIL.Image  # noqa: F401
     except ImportError:
         raise SpecError(
-            f".{form} needs igraph and Pillow, which are not installed: pip install 'weft[graph]'"
+            f".{form} needs igraph and Pillow, which are not installed: pip install igraph pillow"
         ) from None
 
 

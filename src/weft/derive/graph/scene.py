@@ -8,7 +8,8 @@ import random
 import unicodedata
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
@@ -25,10 +26,14 @@ MOST_NODES = 250
 WIDTH, HEIGHT = 1600, 1200
 _LEFT, _TOP, _RIGHT, _BOTTOM = 60, 130, 60, 90
 _ALL_NAMED = 40
+_ALWAYS_NAMED = 12  # the largest discs
 _NAME_LENGTH = 34
 _LEGEND = 8
 _LARGEST, _SMALLEST = 26.0, 4.0
 _SEPARATORS = (" \u2014 ", " \u2013 ", " | ", " - ", " :: ", " \u00b7 ", " \u00bb ")
+
+
+_Box = tuple[float, float, float, float]
 
 
 class Disc(NamedTuple):
@@ -310,35 +315,55 @@ def width_of(text: str, size: float) -> float:
 
 
 def _labels(discs: Sequence[Disc], names: Sequence[str]) -> list[Text]:
-    """Names of as many nodes as find a free place, the most important first."""
-    taken = [_box(disc, 1.0 if len(discs) <= _ALL_NAMED or number < 25 else 0.75) for number, disc in enumerate(discs)]
+    """Names of as many nodes as find a free place, the most important first.
+
+    Where all is crowded, the names of the largest discs stand on smaller ones, on as few as can be.
+    """
+    room = [_box(disc, 1.0 if len(discs) <= _ALL_NAMED or number < 25 else 0.75) for number, disc in enumerate(discs)]
+    written: list[_Box] = []
     texts = []
-    for number, (disc, name) in enumerate(zip(discs, names, strict=True)):
-        size = 17.0 if number < 5 else 14.0 if number < 25 else 12.0
-        width = width_of(name, size)
-        for anchor, x, y in (
-            ("middle", disc.x, disc.y + disc.radius + size),
-            ("start", disc.x + disc.radius + 4, disc.y + size * 0.35),
-            ("end", disc.x - disc.radius - 4, disc.y + size * 0.35),
-            ("middle", disc.x, disc.y - disc.radius - 5),
-        ):
-            left = x - width * {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor]
-            box = (left, y - size, left + width, y + size * 0.3)
-            inside = box[0] > 4 and box[2] < WIDTH - 4 and box[1] > 104 and box[3] < HEIGHT - 50
-            if inside and not any(_overlap(box, other) for place, other in enumerate(taken) if place != number):
-                taken.append(box)
-                texts.append(Text(x, y, name, size, anchor, bold=number < 5, halo=True))
-                break
+    for number, name in enumerate(names):
+        found = []
+        for text, box in _label_places(discs[number], name, number):
+            hidden = [place for place, other in enumerate(room) if place != number and _overlap(box, other)]
+            may_hide = number < _ALWAYS_NAMED and all(place > number for place in hidden)
+            if (may_hide or not hidden) and not any(_overlap(box, other) for other in written):
+                found.append((len(hidden), text, box))
+        for _, text, box in sorted(found, key=itemgetter(0))[:1]:
+            written.append(box)
+            texts.append(text)
     return texts
 
 
-def _box(disc: Disc, share: float) -> tuple[float, float, float, float]:
+def _label_places(disc: Disc, name: str, number: int) -> Iterator[tuple[Text, _Box]]:
+    """Where the name of a disc may stand, the best place first: below, right, left, above; a large one's also on it."""
+    size = 17.0 if number < 5 else 14.0 if number < 25 else 12.0
+    width = width_of(name, size)
+    places = [
+        ("middle", disc.x, disc.y + disc.radius + size),
+        ("start", disc.x + disc.radius + 4, disc.y + size * 0.35),
+        ("end", disc.x - disc.radius - 4, disc.y + size * 0.35),
+        ("middle", disc.x, disc.y - disc.radius - 5),
+    ]
+    if number < _ALWAYS_NAMED:
+        aside, up, down = disc.radius * 0.7 + 3, disc.y - disc.radius * 0.7 - 3, disc.y + disc.radius * 0.7 + size * 0.7
+        places += [("start", disc.x + aside, up), ("end", disc.x - aside, up)]
+        places += [("start", disc.x + aside, down), ("end", disc.x - aside, down)]
+        places.append(("middle", disc.x, disc.y + size * 0.35))
+    for anchor, x, y in places:
+        left = x - width * {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor]
+        box = (left, y - size, left + width, y + size * 0.3)
+        if box[0] > 4 and box[2] < WIDTH - 4 and box[1] > 104 and box[3] < HEIGHT - 50:
+            yield Text(x, y, name, size, anchor, bold=number < 5, halo=True), box
+
+
+def _box(disc: Disc, share: float) -> _Box:
     """The room that a disc takes, or a share of it."""
     reach = disc.radius * share
     return disc.x - reach, disc.y - reach, disc.x + reach, disc.y + reach
 
 
-def _overlap(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
+def _overlap(one: _Box, other: _Box) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 

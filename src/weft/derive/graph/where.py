@@ -137,6 +137,23 @@ class Filters(NamedTuple):
     edges: list[Filter]
 
 
+def row_filters(expressions: Sequence[str], columns: Sequence[str]) -> list[Filter]:
+    """Filters over rows of one kind, as `weft pages` has them."""
+    filters = []
+    for expression in expressions:
+        _require_readable(expression)
+        try:
+            filters.append(Filter(expression, columns))
+        except SpecError as error:
+            raise _told([error], [(columns, "they")]) from error
+    return filters
+
+
+def _require_readable(expression: str) -> None:
+    if len(expression) > _MOST_LENGTH or "\x00" in expression:
+        raise SpecError(f"--where: an expression of {len(expression):,} characters cannot be read")
+
+
 def filters_of(expressions: Sequence[str], node_columns: Sequence[str], group_columns: Sequence[str] = ()) -> Filters:
     """Filters over pages, groups of pages, and links, as the columns that they name tell; groups come first."""
     kinds = [(node_columns, "pages"), (EDGE_COLUMNS, "links")]
@@ -144,8 +161,7 @@ def filters_of(expressions: Sequence[str], node_columns: Sequence[str], group_co
         kinds.insert(0, (group_columns, "nodes"))
     found: dict[str, list[Filter]] = {"pages": [], "nodes": [], "links": []}
     for expression in expressions:
-        if len(expression) > _MOST_LENGTH or "\x00" in expression:
-            raise SpecError(f"--where: an expression of {len(expression):,} characters cannot be read")
+        _require_readable(expression)
         troubles: list[SpecError] = []
         for columns, kind in kinds:
             try:

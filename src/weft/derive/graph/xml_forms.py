@@ -14,7 +14,6 @@ from weft.records import LinkKind
 from weft.safe import in_xml
 
 _TYPES = {Kind.TEXT: "string", Kind.WHOLE: "long", Kind.REAL: "double", Kind.FLAG: "boolean"}
-_USUAL = "a"  # the kind of an edge that does not say its kind
 _SMALL = frozenset({"depth", "status", "in_degree", "out_degree", "external_out_degree", "duplicates", "redirects"})
 
 
@@ -54,8 +53,7 @@ def _gexf(graph: Graph, progress: Progress) -> Iterator[str]:
     for number, field in enumerate(graph.fields):
         yield f'<attribute id="{number}" title="{field.name}" type="{_gexf_type(field)}"/>\n'
     yield (
-        '</attributes>\n<attributes class="edge">\n<attribute id="kind" title="kind" type="string">'
-        f"<default>{_USUAL}</default></attribute>\n"
+        '</attributes>\n<attributes class="edge">\n<attribute id="kind" title="kind" type="string"/>\n'
         f'</attributes>\n<nodes count="{graph.node_count}">\n'
     )
     for node in graph.nodes(progress):
@@ -110,7 +108,6 @@ def _kind_of_edge(kind: str, color: tuple[int, int, int] | None = None) -> str:
 
 
 _KIND = {kind.label: _kind_of_edge(kind.label) for kind in LinkKind} | {
-    _USUAL: "/>\n",
     "unchanged": _kind_of_edge("unchanged", (205, 205, 205)),  # of `weft diff`
     "added": _kind_of_edge("added", (44, 160, 80)),
     "gone": _kind_of_edge("gone", (210, 50, 45)),

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from threading import get_ident
 from typing import TYPE_CHECKING
+from urllib.parse import urljoin
 
 import msgspec
 
@@ -15,7 +18,7 @@ from weft.db import explain, open_reader
 from weft.derive.read.links import decoded, links_of, packs_of
 from weft.derive.read.model import LinkRow, PackedLink, Page, Place, Status
 from weft.derive.read.pages import page_of, pages_of, verdict_on
-from weft.errors import HOW_TO_BEGIN, FolderError, SpecError
+from weft.errors import HOW_TO_BEGIN, NO_URL, FolderError, SpecError
 from weft.folder import Folder, not_begun
 from weft.records import RunState, StopReason
 from weft.spec import CrawlSpec
@@ -40,6 +43,7 @@ class StoredCrawl:
         if self.folder.db.stat().st_size == 0:
             raise self._not_begun()
         self._db = open_reader(self.folder.db, VERSION, lend_views)
+        self._is_open, self._thread = True, get_ident()
         try:
             begun = self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'page'").fetchone()
         except (sqlite3.Error, UnicodeDecodeError) as error:
@@ -66,7 +70,17 @@ class StoredCrawl:
             raise FolderError(f"{self.folder.db} is damaged ({error})") from error
 
     def close(self) -> None:
+        self._is_open = False
         self._db.close()
+
+    @contextmanager
+    def at_hand(self) -> Iterator[StoredCrawl]:
+        """This crawl, or, where it is closed or belongs to another thread, the same opened for once."""
+        if self._is_open and self._thread == get_ident():
+            yield self
+        else:
+            with StoredCrawl(self.folder.path) as crawl:
+                yield crawl
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -106,6 +120,8 @@ class StoredCrawl:
         if (asked := counters.get("asked")) is None:  # an earlier version did not count them
             asked = self._db.execute("SELECT count(*) FROM site WHERE first_access_ms IS NOT NULL").fetchone()[0]
         numbers["hosts"] = asked
+        numbers["robots_refused"] = counters.get("forbidden", 0)  # an earlier version counted them as errors
+        numbers["errors"] -= numbers["robots_refused"]
         if self.folder.is_running():
             state, reason = RunState.RUNNING, None
         elif ended is None:  # or was never noted: killed before anything was asked
@@ -163,6 +179,20 @@ class StoredCrawl:
             yield from rows
 
     # ---- one URL ---------------------------------------------------------------------------------------------
+
+    def whole_url(self, text: str) -> str:
+        """The URL that a text means: itself, or where it is a path and the crawl has one site, that path there.
+
+        A site counts that answered with a page. ``SpecError`` for a text that is neither.
+        """
+        url = parse(text)
+        if url is None and text.startswith("/"):
+            sites = self._db.execute("SELECT id FROM site WHERE pages > 0 LIMIT 2").fetchall()
+            page = self._db.execute(_NEWEST_PAGE, sites[0]).fetchone() if len(sites) == 1 else None
+            url = parse(urljoin(page[0], text)) if page is not None else None
+        if url is None:
+            raise SpecError(f"{text!r} {NO_URL}")
+        return url
 
     def find(self, url: str) -> Place | None:
         """Where a URL is known, by its own text or, failing that, by its key; None if it never was."""
@@ -227,9 +257,12 @@ class StoredCrawl:
 
     # ---- links -----------------------------------------------------------------------------------------------
 
-    def links(self, *, source: str | None = None, target: str | None = None) -> Iterator[LinkRow]:
-        """Every link of every page, page by page in the order of their visits; of one URL, or to one."""
-        return links_of(self, source, target)
+    def links(self, *, source: str | None = None, target: str | None = None, broken: bool = False) -> Iterator[LinkRow]:
+        """Every link of every page, page by page in the order of their visits; of one URL, or to one.
+
+        ``broken``: only links to broken pages, and of each page only the first link to each of them.
+        """
+        return links_of(self, source, target, broken)
 
     def packed_links(self, visit: int) -> list[PackedLink]:
         """The links that a visit found, as they are stored."""
@@ -246,3 +279,9 @@ class StoredCrawl:
         if row is None or not isinstance(row[0], int):
             raise FolderError(f"{self.folder.db} is damaged: {query!r} finds nothing")
         return row[0]
+
+
+_NEWEST_PAGE = """
+SELECT u.text FROM visit v JOIN page p ON p.id = v.page JOIN url u ON u.id = v.url
+WHERE p.site = ? AND v.status BETWEEN 200 AND 299 ORDER BY v.id DESC LIMIT 1
+"""

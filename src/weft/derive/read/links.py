@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from weft.derive.read.broken import broken_urls
 from weft.derive.read.model import COUNTED_VISIT, Hop, LinkRow, PackedLink, Place
-from weft.errors import NO_URL, FolderError, SpecError, WeftError
+from weft.errors import FolderError, WeftError
 from weft.human import command
 from weft.records import LinkKind, Purpose
-from weft.url import parse, site_of
+from weft.url import site_of
 
 if TYPE_CHECKING:
     from weft.derive.read.crawl import StoredCrawl
@@ -32,41 +33,75 @@ class _Name(NamedTuple):
     text: str
     key: str
     page: int | None
-    admitted: bool
+    state: str | None
+    status: int | None
+    cause: str | None
 
 
-def links_of(crawl: StoredCrawl, source: str | None, target: str | None) -> Iterator[LinkRow]:
-    """Every link of every page, page by page in the order of their visits; of one URL, or to one.
+def links_of(crawl: StoredCrawl, source: str | None, target: str | None, broken: bool) -> Iterator[LinkRow]:
+    """Every link of every page, page by page in the order of their visits; of one URL, to one, or to broken pages.
 
     ``WeftError`` at once where nothing is known of them.
     """
-    return _links(crawl, _named(crawl, source), _named(crawl, target))
+    return _links(crawl, _named(crawl, source), _named(crawl, target), broken)
 
 
-def _links(crawl: StoredCrawl, source: Place | None, target: Place | None) -> Iterator[LinkRow]:
+def _links(crawl: StoredCrawl, source: Place | None, target: Place | None, broken: bool) -> Iterator[LinkRow]:
     newest = crawl.newest_visit()
     names: dict[int, _Name] = {}
-    wanted = _spellings(crawl, target) if target is not None else None
+    wanted = _wanted(crawl, newest, target, broken)
     for source_url, visit, _, pack in crawl.packs(newest, source):
-        if wanted is not None and wanted.isdisjoint(targets_of(crawl, pack, visit)):
-            continue
-        links = decoded(crawl, pack, visit)
+        links = decoded(crawl, pack, visit) if wanted is None else _chosen(crawl, pack, visit, wanted)
         if len(names) > _NAMES_KEPT:
             names.clear()
-        _learn_names(crawl, names, {link.target for link in links})
+        _learn_names(crawl, newest, names, {link.target for link in links})
+        if any(link.target not in names or link.kind not in _KINDS for link in links):
+            raise damaged_links(crawl, visit)
         site = site_of(source_url)
-        for link in links:
-            name = names.get(link.target)
-            if name is None or link.kind not in _KINDS:
-                raise damaged_links(crawl, visit)
-            if wanted is not None and link.target not in wanted:
-                continue
-            yield LinkRow(
-                source=source_url, target=name.text, target_key=name.key, kind=_KINDS[link.kind],
-                anchor=link.anchor, rel=link.rel, fragment=link.fragment,
-                internal=name.text.startswith(("http://", "https://")) and site_of(name.text) == site,
-                followed=bool(link.offered and name.admitted),
-            )  # fmt: skip
+        for link in _first_to_each_page(links, names) if broken else links:
+            yield _row(source_url, site, link, names[link.target])
+
+
+def _row(source_url: str, site: str, link: PackedLink, name: _Name) -> LinkRow:
+    return LinkRow(
+        source=source_url, target=name.text, target_key=name.key, kind=_KINDS[link.kind], anchor=link.anchor,
+        rel=link.rel, fragment=link.fragment,
+        internal=name.text.startswith(("http://", "https://")) and site_of(name.text) == site,
+        followed=bool(link.offered and name.state is not None),
+        target_status=None if name.state == "E" else name.status,
+        target_error=None if name.state == "C" else name.cause,
+    )  # fmt: skip
+
+
+def _wanted(crawl: StoredCrawl, newest: int, target: Place | None, broken: bool) -> bytearray | None:
+    """For each id of a URL whether links to it are asked for; None where all links are."""
+    if target is None:
+        return broken_urls(crawl, newest) if broken else None
+    spellings = _spellings(crawl, target)
+    wanted = bytearray(crawl.newest_url() + 1)
+    among = broken_urls(crawl, newest) if broken else None
+    for spelling in spellings:
+        if spelling < len(wanted):
+            wanted[spelling] = 1 if among is None else among[spelling]
+    return wanted
+
+
+def _chosen(crawl: StoredCrawl, pack: str, visit: int, wanted: bytearray) -> list[PackedLink]:
+    """The links of a pack to wanted URLs; most packs hold none, and are read no further than their targets."""
+    try:
+        if any(map(wanted.__getitem__, targets_of(crawl, pack, visit))):
+            return [link for link in decoded(crawl, pack, visit) if wanted[link.target]]
+    except IndexError as error:
+        raise damaged_links(crawl, visit) from error
+    return []
+
+
+def _first_to_each_page(links: Sequence[PackedLink], names: dict[int, _Name]) -> list[PackedLink]:
+    """Of several links to one page the first."""
+    first: dict[int | None, PackedLink] = {}
+    for link in links:
+        first.setdefault(names[link.target].page, link)
+    return list(first.values())
 
 
 def in_links_of(crawl: StoredCrawl, newest: int) -> array[int]:
@@ -132,10 +167,8 @@ def _named(crawl: StoredCrawl, url: str | None) -> Place | None:
     """Where a URL is known: as a page, a sitemap, or the target of a link that can be no page (mailto)."""
     if url is None:
         return None
-    place = crawl.find(url)
+    place = crawl.find(url) or crawl.find(url := crawl.whole_url(url))
     if place is None:
-        if parse(url) is None:
-            raise SpecError(f"{url!r} {NO_URL}")
         more = f"{command('why', crawl.folder.path, url)} tells more"
         raise WeftError(f"{url} is not known in {crawl.folder.path} ({more})")
     return place
@@ -151,12 +184,12 @@ def _spellings(crawl: StoredCrawl, place: Place) -> set[int]:
     }
 
 
-def _learn_names(crawl: StoredCrawl, names: dict[int, _Name], ids: set[int]) -> None:
-    """Adds for each URL id that is new: its text, its key, its page, and whether that was admitted."""
+def _learn_names(crawl: StoredCrawl, newest: int, names: dict[int, _Name], ids: set[int]) -> None:
+    """Adds for each URL id that is new: its text, its key, its page, and what became of that page."""
     unknown = [number for number in ids if number not in names]
     if unknown:
-        rows = crawl.connection.execute(_NAMES, (msgspec.json.encode(sorted(unknown)).decode(),))
-        names.update((row[0], _Name(row[1], row[2], row[3], row[4] is not None)) for row in rows)
+        values = {"ids": msgspec.json.encode(sorted(unknown)).decode(), "newest": newest}
+        names.update((row[0], _Name(*row[1:])) for row in crawl.connection.execute(_NAMES, values))
 
 
 _decode_links = msgspec.json.Decoder(list[PackedLink]).decode
@@ -177,7 +210,9 @@ SELECT u.text, l.visit, v.page, l.links FROM link_pack l JOIN visit v ON v.id = 
 WHERE v.url = :url AND v.purpose = {Purpose.SITEMAP.value} AND l.visit > :after AND l.visit <= :newest
 ORDER BY l.visit LIMIT :most
 """
-_NAMES = """
-SELECT t.id, t.text, coalesce(p.key, o.text, t.text), nullif(coalesce(t.page, t.id), 0), p.state FROM json_each(?) j
-     JOIN url t ON t.id = j.value LEFT JOIN page p ON p.id = coalesce(t.page, t.id) LEFT JOIN url o ON o.id = p.id
+_NAMES = f"""
+SELECT t.id, t.text, coalesce(p.key, o.text, t.text), nullif(coalesce(t.page, t.id), 0), p.state, v.status,
+       coalesce(p.cause, v.cause)
+FROM json_each(:ids) j JOIN url t ON t.id = j.value LEFT JOIN page p ON p.id = coalesce(t.page, t.id)
+     LEFT JOIN url o ON o.id = p.id LEFT JOIN visit v ON v.id = {COUNTED_VISIT}
 """

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import msgspec
 
+from weft.derive.body import Content
+from weft.errors import WeftError
 from weft.records import Purpose, RunState
 
 # The visit that counts is the page's newest, or, where that came after we began, its newest before.
@@ -13,8 +15,11 @@ COUNTED_VISIT = f"""CASE WHEN p.visit <= :newest THEN p.visit WHEN p.visit IS NO
     (SELECT max(w.id) FROM visit w WHERE w.page = p.id AND w.id <= :newest AND w.purpose = {Purpose.PAGE.value}) END"""
 
 
-class Page(msgspec.Struct, frozen=True, kw_only=True):
-    """One URL of a crawl, as `weft pages` shows it. URLs, texts and numbers are None where there are none."""
+class Page(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """One URL of a crawl, as `weft pages` shows it. URLs, texts and numbers are None where there are none.
+
+    ``body``, ``html`` and ``text`` are no fields: they are read from the archive at each use.
+    """
 
     url: str
     key: str
@@ -51,6 +56,35 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     warc_file: str | None
     warc_offset: int | None
 
+    @property
+    def body(self) -> bytes:
+        """The body, content encodings taken off; empty where nothing was answered.
+
+        ``WeftError`` where it cannot be had: the crawl keeps no archive, or its folder is gone.
+        """
+        return self._content().body()
+
+    @property
+    def html(self) -> str:
+        """The body as text, in its own encoding; empty where it is no text. Errors as of ``body``."""
+        return self._content().html()
+
+    @property
+    def text(self) -> str:
+        """What a reader sees, a line for each block; empty where it is no text. Errors as of ``body``."""
+        return self._content().text()
+
+    def with_content(self, content: Content) -> Self:
+        """The same page, which now knows where its body is."""
+        self.__dict__["content"] = content
+        return self
+
+    def _content(self) -> Content:
+        content: Content | None = self.__dict__.get("content")
+        if content is None:
+            raise WeftError(f"{self.url} is a row by itself: take it from weft.crawl or weft.open to read its body")
+        return content
+
 
 class LinkRow(msgspec.Struct, frozen=True, kw_only=True):
     """One link, as `weft links` shows it. The anchor of a link of a sitemap is the date of change given there."""
@@ -64,6 +98,8 @@ class LinkRow(msgspec.Struct, frozen=True, kw_only=True):
     fragment: str
     internal: bool
     followed: bool
+    target_status: int | None  # as `weft pages` shows the target; None where it was never asked
+    target_error: str | None
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +112,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     waiting: int
     running: int
     completed: int
-    errors: int
+    errors: int  # what robots.txt forbids is none
+    robots_refused: int
     pages: int
     links: int
     items: int

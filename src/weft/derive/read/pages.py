@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from weft.dates import iso_of_ms
+from weft.derive.body import Content
 from weft.derive.read.links import in_links_of
 from weft.derive.read.model import COUNTED_VISIT, Page
 from weft.errors import Cause
@@ -37,7 +38,7 @@ def pages_of(crawl: StoredCrawl, everything: bool) -> Iterator[Page]:
             if everything or row[-1] is not None or (row[2] == "E" and row[4] != Cause.ROBOTS_DISALLOWED.value):
                 count = in_links[row[0]] if row[0] < len(in_links) else 0
                 verdict = verdicts.of(row[0], row[_HASH], row[_SIZE], row[_DIGEST], alone=row[_HASH] not in shared)
-                yield _page(row, newest, count, warcs, verdict.url if verdict is not None else None)
+                yield _page(crawl, row, newest, count, warcs, verdict.url if verdict is not None else None)
 
 
 def page_of(crawl: StoredCrawl, page: int) -> Page | None:
@@ -47,7 +48,7 @@ def page_of(crawl: StoredCrawl, page: int) -> Page | None:
     if row is None or row[0] != page:
         return None
     verdict = verdict_on(crawl, page)
-    return _page(row, newest, None, _warcs(crawl), verdict.url if verdict is not None else None)
+    return _page(crawl, row, newest, None, _warcs(crawl), verdict.url if verdict is not None else None)
 
 
 def verdict_on(crawl: StoredCrawl, page: int) -> Verdict | None:
@@ -69,13 +70,18 @@ def _shared_bodies(crawl: StoredCrawl, rows: list[tuple[Any, ...]]) -> set[int]:
 
 
 def _page(
-    row: tuple[Any, ...], newest: int, in_links: int | None, warcs: dict[int, str], duplicate_of: str | None
+    crawl: StoredCrawl,
+    row: tuple[Any, ...],
+    newest: int,
+    in_links: int | None,
+    warcs: dict[int, str],
+    duplicate_of: str | None,
 ) -> Page:
     (
         _, visited, state, reason, page_cause, depth, attempts, key, own, asked, found_on, status, cause, truncated,
         media, encoding, language, title, description, canonical, redirect_to, size, size_wire, body_hash, out_links,
         external_links, started_ms, last_modified, server_date, response_ms, ip, http_version, noindex, nofollow, warc,
-        warc_offset, _, _,
+        warc_offset, _, visit,
     ) = row  # fmt: skip
     if visited is not None and visited > newest:  # it was visited since we began: then it waited
         state = "W"
@@ -88,7 +94,7 @@ def _page(
         out_links=out_links or 0, external_links=external_links or 0, in_links=in_links, fetched_at=_iso(started_ms),
         last_modified=last_modified, server_date=server_date, response_ms=response_ms, ip=ip, http_version=http_version,
         noindex=bool(noindex), nofollow=bool(nofollow), warc_file=warcs.get(warc), warc_offset=warc_offset,
-    )  # fmt: skip
+    ).with_content(Content(crawl, visit))  # fmt: skip
 
 
 def _iso(epoch_ms: int | None) -> str | None:

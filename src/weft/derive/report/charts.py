@@ -12,6 +12,7 @@ from weft.human import counted, human_seconds
 
 _BARS = 10
 _COLUMNS = 16
+_LABELS = 6  # below columns: where there are more, every second or third has one, and none wraps
 _WIDTH = 1_000
 _HEIGHT = 200
 
@@ -73,14 +74,16 @@ def columns(rows: Sequence[Value], names: str) -> Html:
     if not rows:
         return tag("p", "none", class_="none")
     most = max(row.number for row in rows) or 1
+    step = -(-len(rows) // _LABELS)
     items = [
         tag(
             "li",
             tag("span", short(row.number), class_="n", title=f"{row.number:,}"),
             _column(row.number / most, row.kind),
-            tag("span", row.label, class_="l"),
+            tag("span", tag("span", row.label, class_="unseen" if number % step else None), class_="l"),
+            title=f"{row.label}: {row.number:,}",
         )
-        for row in rows
+        for number, row in enumerate(rows)
     ]
     return tag("ol", items, class_="cols", aria_label=names)
 

@@ -10,7 +10,7 @@ from weft.derive.report.charts import Value, bars, card, histogram, values_of
 from weft.derive.report.markup import Html, join, link, tag
 from weft.derive.report.sitemap import MapData
 from weft.derive.stats import Statistics
-from weft.derive.stats.model import Across, Numbers, SiteGroup, Totals
+from weft.derive.stats.model import Across, DomainLink, Numbers, SiteGroup, Totals
 from weft.human import counted, human_bytes, human_seconds
 
 _URLS = 500
@@ -110,8 +110,10 @@ def _time(statistics: Statistics, sites: Sequence[Numbers], drawn: MapData) -> H
 def _pages(statistics: Statistics, sites: Sequence[Numbers], drawn: MapData) -> Html:
     totals, whole = statistics.totals, statistics.totals.all
     status = [Value(_status_name(name), number, f"s{name[0]}") for name, number in whole.status.items()]
-    states = {"answered": "C", "waiting": "W", "running": "R", "no answer": "E", "refused": "refused"}
-    state = [Value(word, whole.states.get(key, 0), _STATE_KINDS[key]) for word, key in states.items()]
+    states = {"answered": "C", "waiting": "W", "running": "R", "no answer": "E", "robots.txt": "robots",
+              "refused": "refused"}  # fmt: skip
+    numbers = whole.states | {"E": whole.states.get("E", 0) - whole.robots_refused, "robots": whole.robots_refused}
+    state = [Value(word, numbers.get(key, 0), _STATE_KINDS[key]) for word, key in states.items()]
     return tag(
         "div",
         card("Depth", charts.depth_columns(whole.depths), note="Answers by their least number of links from a start."),
@@ -127,7 +129,7 @@ def _pages(statistics: Statistics, sites: Sequence[Numbers], drawn: MapData) -> 
     )
 
 
-_STATE_KINDS = {"C": "s2", "W": "s3", "R": "s3", "E": "s0", "refused": "rest"}
+_STATE_KINDS = {"C": "s2", "W": "s3", "R": "s3", "E": "s0", "robots": "rest", "refused": "rest"}
 
 
 def _status_name(status: str) -> str:
@@ -210,15 +212,19 @@ def _domains(statistics: Statistics, sites: Sequence[Numbers], drawn: MapData) -
     visited = frozenset(one.site or "" for one in sites if one.status)
     starts = frozenset(one.site or "" for one in sites if one.start)
     first = [one.site or "" for one in sites]
+    views = [("seen", True, "what was visited"), ("all", False, "all that is known")]
+    if not _links_domains(found.links, visited=True):
+        views = views[1:]
     figures = []
-    for name, only_visited, words in (("seen", True, "what was visited"), ("all", False, "all that is known")):
+    for name, only_visited, words in views:
         weights = domains.weights_of(found.links, visited=only_visited)
         # of all that is known, half the room is for what was never visited, or has the most links
         names = domains.shown_domains(weights, first if only_visited else first[: domains.SHOWN // 2])
         figures.append(
             tag("div", tag("h3", f"Links to {words}"),
                 tag("div", domains.picture(weights, names, visited, starts), class_="scroll"),
-                domains.matrix(weights, names, f"links from domain to domain, to {words}"), class_=f"choice {name}")
+                domains.matrix(weights, names, f"links from domain to domain, to {words}"),
+                class_=f"choice {name}" if len(views) > 1 else None)
         )  # fmt: skip
     words = (
         f"Domains: {found.visited:,} visited, {found.known:,} known,"
@@ -231,7 +237,13 @@ def _domains(statistics: Statistics, sites: Sequence[Numbers], drawn: MapData) -
         tag("label", Html('<input type="radio" name="domains" value="seen" checked> '), "what was visited"),
         tag("label", Html('<input type="radio" name="domains" value="all"> '), "all that is known"), class_="switch",
     )  # fmt: skip
-    return join([tag("p", words, class_="lead"), tag("div", switch, figures, class_="choices")])
+    several = tag("div", switch, figures, class_="choices") if len(views) > 1 else join(figures)
+    return join([tag("p", words, class_="lead"), several])
+
+
+def _links_domains(links: Sequence[DomainLink], *, visited: bool) -> bool:
+    """Whether any link leads from one domain to another one."""
+    return any(link.source != link.target and (link.visited if visited else link.known) for link in links)
 
 
 def _sites(statistics: Statistics, sites: Sequence[Numbers], drawn: MapData) -> Html:
@@ -372,14 +384,14 @@ def _always(_: Statistics) -> bool:
 
 SECTIONS = (
     Section("numbers", "Numbers", _overview, _always),
-    Section("time", "Pages a second", _time, _always),
+    Section("broken", "Broken links", _broken, lambda one: bool(one.totals.broken)),
     Section("pages", "Pages and links", _pages, _always),
     Section("sitemap", "Site map", _map, lambda one: bool(one.totals.all.states.get("C"))),
-    Section("domains", "Domains", _domains, lambda one: bool(one.totals.domains.links)),
+    Section("domains", "Domains", _domains, lambda one: _links_domains(one.totals.domains.links, visited=False)),
     Section("sites", "Sites", _sites, lambda one: bool(one.site_ids)),
     Section("across", "Across sites", _across, lambda one: one.totals.across.sites > 1),
-    Section("broken", "Broken links", _broken, lambda one: bool(one.totals.broken)),
     Section("errors", "Errors, refusals, redirects", _errors, _always),
+    Section("time", "Pages a second", _time, _always),
     Section("noted", "Pages to look at", _noted, lambda one: bool(one.totals.largest)),
     Section("against", "Beside another crawler", _against, lambda one: one.totals.against is not None),
 )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from weft.derive.read.broken import ROBOTS_CAUSES
 from weft.derive.stats.model import Counts, Numbers
 from weft.derive.stats.tally import Name, Tables
-from weft.errors import Cause
 
 _G9_IMAGES = ("PNG", "JPG", "GIF")
-ROBOTS_CAUSES = {Cause.ROBOTS_DISALLOWED.value, Cause.ROBOTS_UNAVAILABLE.value}
 
 
 def numbers_of(site: str | None, start: bool, tables: Tables, *, near: bool) -> Numbers:

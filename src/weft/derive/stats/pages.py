@@ -11,16 +11,12 @@ import msgspec
 
 from weft.derive.duplicates.verdicts import NEAR, Verdict, Verdicts, near_verdicts
 from weft.derive.read import COUNTED_VISIT, StoredCrawl
+from weft.derive.read.broken import NOT_BROKEN, ROBOTS_CAUSES
 from weft.derive.stats.known import ANSWERED, BROKEN, REDIRECTED_TO, REDIRECTS, START, Known, file_class
-from weft.derive.stats.numbers import ROBOTS_CAUSES
 from weft.derive.stats.tally import Tally
-from weft.errors import Cause
 from weft.parse.content import HTML_TYPES
 from weft.ports import Progress
 from weft.records import LinkKind
-
-NOT_BROKEN = ROBOTS_CAUSES | {Cause.BUG.value}
-"""Why a page has no answer, and is not broken for all we know."""
 
 _CHUNK = 2_000
 _NOTED = 20

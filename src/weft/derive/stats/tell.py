@@ -7,7 +7,7 @@ from itertools import islice
 
 from weft.derive.stats.gather import Statistics
 from weft.derive.stats.model import Across, Against, AgainstSite, Numbers, Totals
-from weft.human import counted, human_bytes, human_seconds
+from weft.human import command, counted, human_bytes, human_seconds
 from weft.safe import shown
 
 _WORD = 12
@@ -51,7 +51,8 @@ def _pages(totals: Totals) -> Iterator[str]:
         f" {counted(whole.known, 'URL')} known",
     )
     states = {"waiting": "W", "running": "R", "answered": "C", "errors": "E", "refused": "refused"}
-    yield _told("states", _counted({word: whole.states.get(key, 0) for word, key in states.items()}))
+    numbers = whole.states | {"E": whole.states.get("E", 0) - whole.robots_refused}
+    yield _told("states", _counted({word: numbers.get(key, 0) for word, key in states.items()}))
     yield _told("status", _counted(whole.status))
     yield _told("types", _counted(whole.types))
     yield _told("depth", _counted(whole.depths))
@@ -102,9 +103,7 @@ def _sites(statistics: Statistics) -> Iterator[str]:
         rows.append(("ALL", *_site_row(statistics.totals.all)[1:]))
     yield ""
     yield from _table(heading, rows)
-    more = len(statistics.site_ids) - len(sites)
-    if more > 0:
-        yield f"  and {counted(more, 'site')} more: --json, --csv and --html have them"
+    yield from _more(len(statistics.site_ids), len(sites), "--json, --csv and --html have them")
 
 
 def _site_row(numbers: Numbers) -> tuple[str, ...]:
@@ -133,16 +132,19 @@ def _lists(totals: Totals) -> Iterator[str]:
         yield ""
         yield "slowest pages"
         yield from (f"  {page.value:>9,} ms  {page.url}" for page in totals.slowest[:_LISTED])
+        yield from _more(len(totals.slowest), _LISTED, "--json, --csv and --html have them")
     if totals.largest:
         yield ""
         yield "largest pages"
         yield from (f"  {human_bytes(page.value):>12}  {page.url}" for page in totals.largest[:_LISTED])
+        yield from _more(len(totals.largest), _LISTED, "--json, --csv and --html have them")
     if totals.broken:
         yield ""
         yield "broken links"
         for page in totals.broken[:_LISTED]:
             holder = f"  on {page.pages[0].url}" if page.pages else ""
             yield f"  {page.status or page.error or '?':>12}  {page.links:,} x  {page.url}{holder}"
+        yield from _more(totals.broken_pages, _LISTED, f"{command('links', totals.folder, '--broken')} has them all")
 
 
 def _against(against: Against) -> Iterator[str]:
@@ -153,10 +155,13 @@ def _against(against: Against) -> Iterator[str]:
     if len(against.sites) > 1:
         heading = ("site", "here", "there", "both", "only here", "only there", "differ")
         yield from _table(heading, [_against_row(site) for site in against.sites[:_SITES]])
+        yield from _more(len(against.sites), _SITES, "--json and --csv have them")
     yield _told("only here", f"{against.only_here:,}")
     yield from (f"    {url}" for url in against.urls_only_here[:_LISTED])
+    yield from _more(against.only_here, _LISTED, "--json and --csv have them")
     yield _told("only there", f"{against.only_there:,}: {_counted(against.why_only_there)}")
     yield from (f"    {url}" for url in against.urls_only_there[:_LISTED])
+    yield from _more(against.only_there, _LISTED, "--json and --csv have them")
     if against.not_urls or against.repeated:
         yield _told("left out", f"no URL {against.not_urls:,}, repeated {against.repeated:,}")
 
@@ -172,6 +177,12 @@ def _table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[st
     for row in (heading, *rows):
         cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
         yield f"  {'  '.join(cells)}".rstrip()
+
+
+def _more(number: int, told: int, where: str) -> Iterator[str]:
+    """Says that a list is cut, if it is, and where the rest is."""
+    if number > told:
+        yield f"  and {number - told:,} more: {where}"
 
 
 def _counted(numbers: Mapping[str, int]) -> str:

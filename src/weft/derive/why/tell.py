@@ -7,15 +7,12 @@ from weft.derive.why.facts import spec_of
 from weft.derive.why.known import known_story
 from weft.derive.why.story import Story
 from weft.derive.why.unknown import recorded_story, unknown_story
-from weft.errors import NO_URL, SpecError, WeftError
-from weft.url import parse
+from weft.errors import WeftError
 
 
 def story_of(crawl: StoredCrawl, url: str) -> Story:
-    """The story of a URL, known or not; ``SpecError`` where the text is no URL."""
-    text = parse(url)
-    if text is None:
-        raise SpecError(f"{url!r} {NO_URL}")
+    """The story of a URL, known or not, or of a path in a crawl of one site; ``SpecError`` for another text."""
+    text = crawl.whole_url(url)
     name = text
     place = crawl.find(text)
     if place is None:  # a URL past the bound is known by its beginning
