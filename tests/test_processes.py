@@ -28,7 +28,7 @@ from weft.conclude import Concluded
 from weft.crew.mark import SLOT_B, ParseMark, add_slots, make_marks, marked_page
 from weft.crew.messages import Hello, Report, pair, receive_blocking, send_blocking
 from weft.crew.rate import SharedRate
-from weft.crew.team import Team
+from weft.crew.team import Team, Wanted
 from weft.crew.worker import _main as worker_main
 from weft.db import open_reader
 from weft.demo.server import Served
@@ -144,7 +144,7 @@ def test_a_place_that_was_never_told_of_comes_back_with_its_lease(site: Site, tm
     async def death() -> tuple[list[tuple[Lease, bool]], list[Concluded]]:
         folder = Folder(tmp_path)
         make_marks(folder.parsing)
-        async with Team(spec, 1, folder, "run", [], Clock(), None) as team:
+        async with Team(spec, Wanted(1), folder, "run", [], Clock(), None) as team:
             await _until(lambda: team.is_open)
             team.start(first, ["127.0.0.1"], 0.0)
             team.start_ahead(0, after, ["127.0.0.1"])
@@ -176,7 +176,7 @@ def test_a_worker_that_ran_dry_goes_on_before_its_answer_is_taken(site: Site, tm
     async def dry() -> tuple[list[Concluded], list[Concluded], list[tuple[Lease, bool]], int]:
         folder = Folder(tmp_path)
         make_marks(folder.parsing)
-        async with Team(spec, 1, folder, "run", [], Clock(), None) as team:
+        async with Team(spec, Wanted(1), folder, "run", [], Clock(), None) as team:
             await _until(lambda: team.is_open)
             team.start(first, ["127.0.0.1"], 0.0)
             await _until(lambda: team.has_finished)
@@ -208,7 +208,7 @@ def test_a_worker_that_dies_at_the_end_is_not_replaced(tmp_path: Path, monkeypat
     async def end() -> tuple[list[tuple[Lease, bool]], int]:
         folder = Folder(tmp_path)
         make_marks(folder.parsing)
-        async with Team(spec, 2, folder, "run", [], Clock(), None) as team:
+        async with Team(spec, Wanted(2), folder, "run", [], Clock(), None) as team:
             await _until(lambda: team.is_open)
             team.recall()
             for pid in team.pids()[1:]:
@@ -519,7 +519,7 @@ def test_a_worker_that_is_frozen_is_replaced(site: Site, tmp_path: Path, monkeyp
     async def frozen() -> tuple[list[tuple[Lease, bool]], list[Concluded]]:
         folder = Folder(tmp_path)
         make_marks(folder.parsing)
-        async with Team(spec, 1, folder, "run", [], Clock(), None) as team:
+        async with Team(spec, Wanted(1), folder, "run", [], Clock(), None) as team:
             await _until(lambda: team.is_open and len(team.pids()) == 2)
             os.kill(team.pids()[-1], signal.SIGSTOP)
             team.start(slow, ["127.0.0.1"], 0.0)
@@ -546,7 +546,7 @@ def test_a_worker_that_waits_is_left_alone(site: Site, tmp_path: Path, monkeypat
     async def patient() -> tuple[list[int], list[int], list[Concluded]]:
         folder = Folder(tmp_path)
         make_marks(folder.parsing)
-        async with Team(spec, 1, folder, "run", [], Clock(), None) as team:
+        async with Team(spec, Wanted(1), folder, "run", [], Clock(), None) as team:
             await _until(lambda: team.is_open and len(team.pids()) == 2)
             before = team.pids()
             team.start(lease, ["127.0.0.1"], 0.0)

@@ -36,7 +36,7 @@ from web import free_port
 from weft.errors import FolderError, StoreError
 from weft.store import warc
 from weft.store.cdxj import REVISIT_MIME, CdxRow, write_cdxj
-from weft.store.warc import Place, RevisitOf, WarcWriter, payload_digest, record_ids
+from weft.store.warc import Exchange, Form, Place, RevisitOf, WarcWriter, payload_digest, record_ids
 from weft.store.warc_reader import Record, read_record
 from weft.store.warc_recovery import recover
 
@@ -62,13 +62,11 @@ def writer(
     return WarcWriter(
         folder,
         prefix=prefix,
-        max_file_b=max_file_b,
+        form=Form(max_file_b, compress, block_digests),
         software="weft/0.0",
         info={"robots": "obey"},
         now=lambda: NOW,
         new_id=lambda: f"urn:uuid:00000000-0000-4000-8000-{next(numbers):012d}",
-        compress=compress,
-        block_digests=block_digests,
     )
 
 
@@ -102,7 +100,7 @@ def verified(path: Path) -> list[Seen]:
 def write(
     one: WarcWriter, url: str = URL, *lines: bytes, body: bytes = HTML, revisit: RevisitOf | None = None
 ) -> Place:
-    return one.write_exchange(url, NOW, REQUEST, head(*lines), body, "192.0.2.1", same_as=lambda _: revisit)
+    return one.write_exchange(Exchange(url, NOW, REQUEST, head(*lines), body, "192.0.2.1"), lambda _: revisit)
 
 
 GOLDEN = """\
@@ -166,7 +164,7 @@ def test_golden(tmp_path: Path, block_digests: bool) -> None:
     wanted = GOLDEN if block_digests else re.sub("WARC-Block-Digest: .*\n", "", GOLDEN)
     one = writer(tmp_path, block_digests=block_digests)
     place = one.write_exchange(
-        URL, NOW, REQUEST, head(b"Content-Length: 999"), b"hello", "192.0.2.1", truncated="length"
+        Exchange(URL, NOW, REQUEST, head(b"Content-Length: 999"), b"hello", "192.0.2.1", truncated="length")
     )
     one.close()
     path = tmp_path / "weft-main-20260102030405-00001.warc.gz"
@@ -219,14 +217,14 @@ def test_exchange_comes_back(tmp_path: Path, compress: bool, block_digests: bool
 
 def test_no_request_record_without_a_request(tmp_path: Path) -> None:
     one = writer(tmp_path)
-    place = one.write_exchange(URL, NOW, b"", head(), b"x")
+    place = one.write_exchange(Exchange(URL, NOW, b"", head(), b"x"))
     one.close()
     assert [seen.type for seen in verified(tmp_path / place.file)] == ["warcinfo", "response"]
 
 
 def stored(tmp_path: Path, given_head: bytes, body: bytes, http_version: str = "1.1") -> Record:
     one = writer(tmp_path)
-    place = one.write_exchange(URL, NOW, REQUEST, given_head, body, "::1", http_version)
+    place = one.write_exchange(Exchange(URL, NOW, REQUEST, given_head, body, "::1", http_version))
     one.close()
     assert [seen.payload for seen in verified(tmp_path / place.file)][1] == body
     return read_record(tmp_path / place.file, place.offset, place.length)
@@ -291,7 +289,8 @@ def test_nothing_breaks_out_of_a_record(tmp_path: Path) -> None:
     evil = "x" + LINE_ENDS + "\u2028\x85\udc80é"
     one = writer(tmp_path)
     where = RevisitOf(URL + evil, NOW, "sha1:" + evil)
-    one.write_exchange(URL + evil, NOW, evil.encode("utf-8", "replace"), head(), b"", evil, evil, evil, lambda _: where)
+    sent = evil.encode("utf-8", "replace")
+    one.write_exchange(Exchange(URL + evil, NOW, sent, head(), b"", evil, evil, evil), lambda _: where)
     one.write_metadata(URL + evil, NOW, {evil: evil, "": ""})
     one.close()
     (path,) = tmp_path.iterdir()
@@ -347,7 +346,7 @@ def test_any_exchange_round_trips(
     folder = tmp_path_factory.mktemp("warc")
     try:
         one = writer(folder)
-        place = one.write_exchange(url, NOW, request, response, body, truncated=truncated)
+        place = one.write_exchange(Exchange(url, NOW, request, response, body, truncated=truncated))
         after = write(one)
         one.close()
         seen = verified(folder / place.file)
@@ -648,13 +647,13 @@ def test_pywb_replays_byte_for_byte(tmp_path: Path, replay: Callable[[datetime, 
     later = NOW + timedelta(hours=1)
     for name, (lines, body) in REPLAYED.items():
         url = f"http://www.example.org:8080/{name}"
-        place = one.write_exchange(url, NOW, REQUEST, head(*lines), body, http_version="1.1")
+        place = one.write_exchange(Exchange(url, NOW, REQUEST, head(*lines), body))
         index.append((url, NOW_MS, "text/html", 200, place.digest, place.length, place.offset, place.file))
     plain_url, _, _, _, plain_digest, *_ = index[0]
     for url in (plain_url, "http://example.org/copy"):
         where = RevisitOf(plain_url, NOW, plain_digest)
         place = one.write_exchange(
-            url, later, REQUEST, head(b"Transfer-Encoding: chunked"), HTML, same_as=lambda _, where=where: where
+            Exchange(url, later, REQUEST, head(b"Transfer-Encoding: chunked"), HTML), lambda _, where=where: where
         )
         later_ms = NOW_MS + 3_600_000
         index.append((url, later_ms, REVISIT_MIME, 200, place.digest, place.length, place.offset, place.file))

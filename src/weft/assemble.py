@@ -427,12 +427,12 @@ def _shared_rate(parts: Parts) -> SharedRate | None:
 
 def _team(parts: Parts, run_id: int, nursery: Nursery | None) -> Team:
     """The workers: as many as processes are to ask, less the crawl's own where it goes on."""
-    from weft.crew.team import Team
+    from weft.crew.team import Team, Wanted
 
     beside_crawl = not needs_trees(parts.spec)
     team = Team(
-        parts.spec, _processes(parts.spec) - beside_crawl, parts.folder, f"{run_id:05d}", parts.home_origins,
-        parts.clock, parts.jar, nursery, beside_crawl=beside_crawl,
+        parts.spec, Wanted(_processes(parts.spec) - beside_crawl, beside_crawl, nursery), parts.folder,
+        f"{run_id:05d}", parts.home_origins, parts.clock, parts.jar,
     )  # fmt: skip
     if team.bodies is not None:
         parts.store.share_bodies(team.bodies)

@@ -26,7 +26,7 @@ from weft.parse.html import Headers, NeedsTree, Reading, parse_page, reads_quick
 from weft.records import PAGE, Failure, Fetched, Lease, Links, Parsed
 from weft.spec import CrawlSpec, Limits
 from weft.store.archive import Archive, FindBody, NoArchive
-from weft.store.warc import WarcWriter
+from weft.store.warc import Form, WarcWriter
 
 GROUP = 16  # answers finished together,
 GROUP_B = 1 << 18  # and about how much of them: large ones alone, or the network would wait for them
@@ -189,10 +189,9 @@ def make_archive(
     writer = WarcWriter(
         folder,
         prefix=prefix,
-        max_file_b=spec.keep.warc_file_b,
+        form=Form(spec.keep.warc_file_b, block_digests=spec.keep.block_digest),
         software=f"weft/{__version__}",
         info=info,
         now=lambda: datetime.now(UTC),
-        block_digests=spec.keep.block_digest,
     )
     return Archive(writer, find_body, request_head)

@@ -14,6 +14,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from weft.conclude import Concluded
 from weft.crew.births import Births
@@ -44,13 +45,22 @@ SILENCE_S = 60.0  # and ended when nothing was heard for so long, and the time a
 _log = logging.getLogger("weft.crew")
 
 
+class Wanted(NamedTuple):
+    """How many workers there are to be, and where they come from."""
+
+    workers: int
+    beside_crawl: bool = False  # the process of the crawl asks, too
+    nursery: Nursery | None = None
+
+
 class Team:
     """See the module. Use as an async context manager."""
 
     def __init__(
-        self, spec: CrawlSpec, workers: int, folder: Folder, prefix: str, home_origins: Sequence[str], clock: Clock,
-        jar: CookieJar | None, nursery: Nursery | None = None, *, beside_crawl: bool = False,
+        self, spec: CrawlSpec, wanted: Wanted, folder: Folder, prefix: str, home_origins: Sequence[str], clock: Clock,
+        jar: CookieJar | None,
     ) -> None:  # fmt: skip
+        workers, beside_crawl, nursery = wanted
         self._spec = spec
         self._size = workers
         self._processes = workers + beside_crawl  # that ask: the crawl's own may be one of them

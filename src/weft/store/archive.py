@@ -10,7 +10,7 @@ from typing import Protocol
 from weft.errors import Cause
 from weft.records import Failure, Fetched, FilePosition, Lease, Visit
 from weft.store.sql import StoredBody
-from weft.store.warc import RevisitOf, WarcWriter, payload_digest
+from weft.store.warc import Exchange, RevisitOf, WarcWriter, payload_digest
 
 REVISIT_MIN_B = 256  # below it the record that refers is larger than what it saves
 
@@ -52,7 +52,7 @@ class Archive:
                 same_as = None
                 if visit.hash is not None and len(answer.wire) >= REVISIT_MIN_B:
                     same_as = partial(self._same_payload, visit.hash)
-                place = self._writer.write_exchange(
+                exchange = Exchange(
                     lease.url,
                     moment,
                     self._request_head(lease),
@@ -61,8 +61,8 @@ class Archive:
                     answer.ip,
                     answer.http_version,
                     "length" if answer.truncated else None,
-                    same_as,
                 )
+                place = self._writer.write_exchange(exchange, same_as)
                 visit.digest, visit.revisit = place.digest, place.is_revisit
         kept.warc, visit.warc_offset, visit.warc_length = place.file, place.offset, place.length
 

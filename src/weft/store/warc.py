@@ -20,6 +20,7 @@ from functools import lru_cache
 from hashlib import sha1
 from itertools import count
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote
 
 import msgspec
@@ -111,6 +112,27 @@ def record_ids(chance: bytes) -> Callable[[], str]:
     return map(f"urn:uuid:{own}-{{:012x}}".format, count()).__next__
 
 
+class Form(NamedTuple):
+    """The form of the files."""
+
+    max_file_b: int
+    compress: bool = True
+    block_digests: bool = False
+
+
+class Exchange(NamedTuple):
+    """A request and its answer."""
+
+    url: str
+    fetched_at: datetime
+    request_head: bytes
+    response_head: bytes
+    body: bytes  # the wire bytes without transfer encoding; a revisit needs them too, for its length header
+    ip: str = ""
+    http_version: str = "1.1"
+    truncated: str | None = None  # why it is not all there: length, time, disconnect, unspecified
+
+
 class WarcWriter:
     """Writes records into files of its own, one after the other.
 
@@ -120,29 +142,18 @@ class WarcWriter:
     """
 
     def __init__(
-        self,
-        folder: Path,
-        *,
-        prefix: str,
-        max_file_b: int,
-        software: str,
-        info: Mapping[str, str],
-        now: Callable[[], datetime],
-        new_id: Callable[[], str] | None = None,
-        compress: bool = True,
-        block_digests: bool = False,
-    ) -> None:
+        self, folder: Path, *, prefix: str, form: Form, software: str, info: Mapping[str, str],
+        now: Callable[[], datetime], new_id: Callable[[], str] | None = None,
+    ) -> None:  # fmt: skip
         if not _PREFIX.fullmatch(prefix):
             raise ValueError(f"a WARC prefix is made of letters, digits, - and _, not {prefix!r}")
         self._folder = folder
         self._prefix = prefix
-        self._max_file_b = max_file_b
+        self._max_file_b, self._compress, self._block_digests = form
         self._fields = {"software": software, "format": "WARC File Format 1.1", "conformsTo": CONFORMS_TO, **info}
         self._now = now
         # from the system: two writers never make the same, also after a fork
         self._new_id = new_id or record_ids(os.urandom(10))
-        self._compress = compress
-        self._block_digests = block_digests
         self._serial = 0
         self._name = ""  # of the file being written; empty: none
         self._path = folder
@@ -153,24 +164,12 @@ class WarcWriter:
         self._closed: dict[str, int] = {}
         self._broken = ""
 
-    def write_exchange(
-        self,
-        url: str,
-        fetched_at: datetime,
-        request_head: bytes,
-        response_head: bytes,
-        body: bytes,
-        ip: str = "",
-        http_version: str = "1.1",
-        truncated: str | None = None,
-        same_as: SameAs | None = None,
-    ) -> Place:
+    def write_exchange(self, exchange: Exchange, same_as: SameAs | None = None) -> Place:
         """The place of the response (or, for a payload kept before, revisit) record; its request record follows it.
 
-        ``body`` are the wire bytes without transfer encoding; a revisit needs them too, for its length header.
-        ``truncated`` says why it is not all there: ``length``, ``time``, ``disconnect``, ``unspecified``.
         ``same_as`` is asked whether the payload was kept before.
         """
+        url, fetched_at, request_head, response_head, body, ip, http_version, truncated = exchange
         self._make_room()
         record_id, digest = self._new_id(), payload_digest(body)
         about = _about(url, _iso(fetched_at), ip, _PROTOCOLS.get(http_version, ""))
