@@ -33,6 +33,15 @@ settings.load_profile("weft")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write golden files anew instead of comparing")
+    parser.addoption("--second-try", action="store_true", help="name the tests that pass: they failed before")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Names the unsteady tests, which failed first and pass now."""
+    if config.getoption("--second-try"):
+        for report in terminalreporter.getreports("passed"):
+            if report.when == "call":
+                terminalreporter.line(f"unsteady: {report.nodeid}", yellow=True)
 
 
 # --- leaks

@@ -574,11 +574,13 @@ def test_unreadable_records_are_a_clear_error(tmp_path: Path) -> None:
 
 # Replay
 
+PYWB = Path(__file__).resolve().parents[1] / ".venv-pywb" / "bin" / "python"
+
 
 def wayback() -> list[str] | None:
-    """The command of pywb's server: in the Python that WEFT_PYWB names (./test sets it), or on the path."""
-    if python := os.environ.get("WEFT_PYWB"):
-        return [python, "-c", "from pywb.apps.cli import wayback; wayback()"]
+    """The command of pywb's server: in the environment that ./test makes for it, or on the path."""
+    if PYWB.exists():
+        return [str(PYWB), "-c", "from pywb.apps.cli import wayback; wayback()"]
     program = shutil.which("wayback")
     return None if program is None else [program]
 
@@ -604,7 +606,7 @@ def replay(tmp_path: Path) -> Iterator[Callable[[datetime, str], tuple[int, byte
     """Asks a running pywb for the bytes of a capture, of the collection in ``tmp_path``."""
     program = wayback()
     if program is None:
-        pytest.skip("pywb is not installed (./test installs it, and names its Python in WEFT_PYWB)")
+        pytest.skip("pywb is not installed (./test installs it)")
     port = free_port()
     command = [*program, "-b", "127.0.0.1", "-p", str(port), "-d", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:

@@ -21,6 +21,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args, get_or
 import msgspec
 
 from weft.errors import SpecError, WeftError
+from weft.extras import need
 from weft.folder import Folder
 from weft.safe import cell, in_json, shown
 
@@ -73,7 +74,7 @@ def write_rows(
     """Writes all rows to the file, or to the standard output; ``SpecError`` where that cannot be."""
     form = format_of(asked, file)
     if form == "parquet":
-        need_pyarrow()
+        need("parquet")
         if file is None and sys.stdout.isatty():
             raise SpecError("parquet is no text: write it to a file with -o FILE")
     with _output(file, folder) as out:
@@ -159,14 +160,6 @@ def _write_csv(rows: Iterable[Row], kind: type[Row], out: IO[bytes]) -> None:
         out.write(text.getvalue().encode("utf-8"))
         text.seek(0)
         text.truncate()
-
-
-def need_pyarrow() -> None:
-    """Raises ``SpecError`` where pyarrow is not installed."""
-    try:
-        import pyarrow.parquet  # noqa: F401
-    except ImportError:
-        raise SpecError("parquet needs pyarrow, which is not installed: pip install 'weft[parquet]'") from None
 
 
 def _write_parquet(rows: Iterable[Row], kind: type[Row], out: IO[bytes]) -> None:
