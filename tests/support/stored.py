@@ -13,7 +13,7 @@ from pathlib import Path
 
 from web import HTML, Site, html_page
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SAME = "the same text on two pages, long enough to be stored only once. " * 20
 ODD_TITLE = "=cmd|' /C calc'!A0"
 EVIL_TITLE = "evil \x1b[31m red \u202e turned"

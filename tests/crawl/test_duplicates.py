@@ -35,7 +35,7 @@ from weft.judge.sketch import (
 from weft.parse.bounds import tree_of
 from weft.parse.text import flat_text, plain_text, visible_text
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
 import kill
 

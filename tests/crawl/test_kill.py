@@ -18,7 +18,7 @@ from web import Site
 
 from weft.demo.server import Served
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
 import kill
 from equal import archive_faults, differences, result_of

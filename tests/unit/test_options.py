@@ -40,7 +40,7 @@ from weft.options.values import read_size, read_time, write_size, write_time
 from weft.spec import CrawlSpec
 
 SEED = "https://example.org/"
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def no_warning(message: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conformance import handle
 
-VECTORS = Path(__file__).resolve().parents[2] / "shared" / "vectors"
+VECTORS = Path(__file__).resolve().parents[3] / "shared" / "vectors"
 
 
 def answer_to(case: dict[str, object]) -> object:

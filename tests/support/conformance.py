@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 _HERE = Path(__file__).resolve().parent
-for _folder in (_HERE.parent / "src", _HERE):
+for _folder in (_HERE.parents[1] / "src", _HERE):
     if str(_folder) not in sys.path:
         sys.path.insert(0, str(_folder))
 

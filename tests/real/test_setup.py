@@ -23,7 +23,7 @@ from until import wait_until
 
 from weft.extras import EXTRAS
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 NATIVE = """
 #include <Python.h>
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "weft_native"};

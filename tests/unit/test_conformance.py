@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from conformance import handle, op_named
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 VECTORS = ROOT.parent / "shared" / "vectors"
 LATER = {"contacts.jsonl"}
 FLOORS = {
@@ -46,7 +46,7 @@ def cases(name: str) -> list[Case]:
 def differences() -> dict[str, str]:
     """The cases on which weft differs on purpose, by id, with the reason: each stands beside the tests of its part."""
     found: dict[str, str] = {}
-    for path in sorted((ROOT / "tests").glob("*_*.py")):
+    for path in sorted(Path(__file__).parent.glob("*_*.py")):
         for name in re.findall(r"^(DIFFERENCES|DIFFERENT)\b", path.read_text(encoding="utf-8"), re.MULTILINE):
             found |= getattr(importlib.import_module(path.stem), name)
     return found
@@ -158,7 +158,7 @@ def test_it_is_imported_from_anywhere(how: str, tmp_path: Path) -> None:
     programs = {
         "by path": f"""
 import importlib.util
-spec = importlib.util.spec_from_file_location("conformance", {str(ROOT / "tests" / "conformance.py")!r})
+spec = importlib.util.spec_from_file_location("conformance", {str(ROOT / "tests" / "support" / "conformance.py")!r})
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 handle = module.handle""",

@@ -34,7 +34,7 @@ from weft.demo.invented import FAMILIES, MAIL_FORMS, InventedWeb
 from weft.demo.server import Served, serve_invented
 from weft.errors import Cause
 
-TESTS = Path(__file__).resolve().parent
+TESTS = Path(__file__).resolve().parents[1]
 
 
 def ask(url: str, *, total_s: float = 60.0, limit_b: int = 300_000) -> bytes:
@@ -715,9 +715,10 @@ def test_leaks_fail(kind: str, tmp_path: Path) -> None:
         str(tmp_path),
         "test_it.py",
     ]
+    places = (TESTS, TESTS / "support", TESTS.parent / "src")
     run = subprocess.run(
         command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
-        env={"PYTHONPATH": f"{TESTS}:{TESTS.parent / 'src'}", "PATH": "/usr/bin:/bin", "LEAK_WAIT_S": "0.2"},
+        env={"PYTHONPATH": ":".join(map(str, places)), "PATH": "/usr/bin:/bin", "LEAK_WAIT_S": "0.2"},
     )  # fmt: skip
     assert run.returncode == 1 and f"left behind: {kind}" in run.stdout, run.stdout + run.stderr
 

@@ -560,7 +560,7 @@ def test_depth_first_loses_nothing_either() -> None:
 
 def test_a_real_wiki_loses_nothing() -> None:
     """4,598 articles of an encyclopaedia, with the pages that wiki software puts beside each."""
-    edges = Path(__file__).parents[2] / "shared/graphs/wikispeedia.edges.tsv.gz"
+    edges = Path(__file__).parents[3] / "shared/graphs/wikispeedia.edges.tsv.gz"
     if not edges.exists():
         pytest.skip("no ../shared/graphs beside the repository")
     graph: dict[str, list[str]] = {}

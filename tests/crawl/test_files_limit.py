@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from web import Response, Site, html_page
 
-SOURCE = Path(__file__).resolve().parent.parent / "src"
+SOURCE = Path(__file__).resolve().parents[2] / "src"
 HOSTS = 100
 
 

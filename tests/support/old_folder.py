@@ -1,6 +1,6 @@
-"""The site whose crawl lies in ``tests/folders``, killed half way, for each version whose folders must still be read.
+"""The site whose crawl lies in ``folders``, killed half way, for each version whose folders must still be read.
 
-``python tests/old_folder.py NAME`` makes ``tests/folders/NAME.zip`` with the weft of this tree.
+``python tests/support/old_folder.py NAME`` makes ``folders/NAME.zip`` with the weft of this tree.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from stored import ROOT, build, run_weft
 from web import Site
 
-FOLDERS = ROOT / "tests" / "folders"
+FOLDERS = ROOT / "tests" / "support" / "folders"
 SEED = "http://folder.test/"
 OPTIONS = ("--retries", "0", "--max-depth", "3", "--per-host", "1", "--quiet")
 VISITS_BEFORE_THE_KILL = 7

@@ -12,7 +12,7 @@ from pathlib import Path
 from weft.fetch.robots import Meaning, Robots, meaning_of_status
 from weft.url import resolve
 
-VECTORS = Path(__file__).resolve().parents[2] / "shared" / "vectors"
+VECTORS = Path(__file__).resolve().parents[3] / "shared" / "vectors"
 _bodies: dict[str, bytes] = {}
 _parsed = lru_cache(maxsize=64)(Robots.parse)
 

@@ -18,7 +18,7 @@ from web import ANSWER, MISBEHAVIOURS, POISON, Line, Request, Site, html_page
 from weft.derive.read import LinkRow, Page, Status, StoredCrawl
 from weft.errors import Cause
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 HOST = "hostile.test"
 """The name under which sites are crawled: a public-looking host that `--resolve` leads to loopback."""
 

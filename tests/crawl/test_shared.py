@@ -21,7 +21,7 @@ from weft.frontier.seen import UNKNOWN, Recent
 from weft.records import Link, Links
 from weft.shared import GENERATIONS, SeenByAll, SeenByWorkers, share_seen
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
 from equal import differences, result_of
 

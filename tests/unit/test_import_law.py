@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-SOURCE = Path(__file__).resolve().parent.parent / "src"
+SOURCE = Path(__file__).resolve().parents[2] / "src"
 STAGES = ("frontier", "fetch", "parse", "judge", "store")
 IMPLEMENTATIONS = (*STAGES, "derive", "assemble", "observe", "options")
 SHARED = ("records", "ports", "errors", "url", "spec", "lazy", "dates", "location", "native", "shared")

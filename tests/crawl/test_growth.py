@@ -26,7 +26,7 @@ from weft.frontier.settling import Settled
 from weft.frontier.sql import SqlFrontier
 from weft.store.schema import MIGRATIONS, create
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
 import growing
 import growth

@@ -21,7 +21,7 @@ from ops_http import OPS
 
 from weft.fetch.decode import Decoded, decode_body
 
-VECTORS = Path(__file__).resolve().parents[2] / "shared" / "vectors" / "http_compressed.jsonl"
+VECTORS = Path(__file__).resolve().parents[3] / "shared" / "vectors" / "http_compressed.jsonl"
 PAGE = b"<!DOCTYPE html><html><head><title>A page</title></head><body>" + b"".join(
     b'<p class="x%d">paragraph %d of <a href="/page/%d.html">many</a></p>\n' % (n % 7, n, n * n) for n in range(400)
 )

@@ -574,7 +574,7 @@ def test_unreadable_records_are_a_clear_error(tmp_path: Path) -> None:
 
 # Replay
 
-PYWB = Path(__file__).resolve().parents[1] / ".venv-pywb" / "bin" / "python"
+PYWB = Path(__file__).resolve().parents[2] / ".venv-pywb" / "bin" / "python"
 
 
 def wayback() -> list[str] | None:

@@ -24,7 +24,7 @@ from weft.parse.text import visible_text
 from weft.parse.xhtml import as_html
 from weft.records import Link, LinkKind, Parsed
 
-VECTORS = Path(__file__).parents[2] / "shared" / "vectors"
+VECTORS = Path(__file__).parents[3] / "shared" / "vectors"
 FILES = ("html_encoding.jsonl", "html_links.jsonl", "html_misc.jsonl")
 DIFFERENT = {
     "html/misc/00111": "one tag with 50,000 attributes, its first http-equiv empty: for a browser no refresh",

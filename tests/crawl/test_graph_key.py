@@ -17,7 +17,7 @@ from weft.demo.server import Served, serve_invented
 from weft.derive.graph import site_links
 from weft.derive.read import StoredCrawl
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
 import key as bench_key
 from key import Key, edges_of

@@ -34,7 +34,7 @@ from weft.url import (
     site_of,
 )
 
-VECTORS = Path(__file__).resolve().parents[1].parent / "shared" / "vectors"
+VECTORS = Path(__file__).resolve().parents[3] / "shared" / "vectors"
 
 FILE_SCHEME = "file: is never fetched, and url-py is behind the standard on its drive letters and empty segments"
 OPAQUE_SPACE = "spaces of opaque paths are percent-encoded too: no URL we write holds a space"
@@ -582,5 +582,5 @@ def test_wrong_rules_are_refused(text: str, said: str) -> None:
 
 
 def test_every_rule_is_documented() -> None:
-    text = (Path(__file__).resolve().parents[1] / "docs" / "urls.md").read_text(encoding="utf-8")
+    text = (Path(__file__).resolve().parents[2] / "docs" / "urls.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in text for name in RULES)

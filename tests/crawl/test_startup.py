@@ -19,7 +19,7 @@ from weft import native
 from weft.dates import iso_of_http_date
 from weft.lazy import regex
 
-SOURCE = Path(__file__).resolve().parent.parent / "src"
+SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 NEVER_IN_A_PLAIN_CRAWL = {
     "rich",  # only a terminal shows a live screen

@@ -40,7 +40,7 @@ from weft.spec import CrawlSpec
 from weft.store.bodies import SharedBodies, share_bodies
 from weft.store.schema import VERSION
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
 import kill
 from equal import archive_faults, differences, result_of

@@ -292,7 +292,7 @@ def test_any_text_gets_a_verdict(text: str) -> None:
 
 def test_the_documentation_names_every_rule_and_extension() -> None:
     """STYLE section 8: an undocumented setting or reason fails the tests; defaults are the ones that run."""
-    text = (Path(__file__).parents[1] / "docs/traps.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs/traps.md").read_text(encoding="utf-8")
     words = " ".join(text.split())
     for name in Traps.__struct_fields__:
         option = "query-size" if name == "query_b" else name.replace("_", "-")
