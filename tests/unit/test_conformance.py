@@ -158,7 +158,7 @@ def test_it_is_imported_from_anywhere(how: str, tmp_path: Path) -> None:
     programs = {
         "by path": f"""
 import importlib.util
-spec = importlib.util.spec_from_file_location("conformance", {str(ROOT / "tests" / "support" / "conformance.py")!r})
+spec = importlib.util.spec_from_file_location("conformance", {str(ROOT / "tests" / "conformance.py")!r})
 module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 handle = module.handle""",
