@@ -6,6 +6,7 @@ import os
 import pty
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -42,6 +43,37 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         for report in terminalreporter.getreports("passed"):
             if report.when == "call":
                 terminalreporter.line(f"unsteady: {report.nodeid}", yellow=True)
+
+
+# --- tiers
+
+TESTS = ROOT / "tests"
+QUICK = ("unit", "property")
+"""The folders whose tests need no server and no other program."""
+
+
+def _tier_of(item: pytest.Item) -> str:
+    """The folder of a test; empty for one that lies elsewhere."""
+    return item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks each test with its folder: ``-m "not real"``."""
+    for item in items:
+        if tier := _tier_of(item):
+            item.add_marker(tier)
+
+
+@pytest.fixture(autouse=True)
+def quick_tests_stay_inside(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fails a test of a quick folder that starts a program or a server."""
+    if _tier_of(request.node) in QUICK:
+        monkeypatch.setattr(subprocess.Popen, "__init__", _refuse)
+        monkeypatch.setattr(socket.socket, "bind", _refuse)
+
+
+def _refuse(*_: object, **__: object) -> None:
+    pytest.fail("a test of tests/unit or tests/property starts a program or a server: it belongs in another folder")
 
 
 # --- leaks

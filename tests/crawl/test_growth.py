@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from frontiers import FakeTime, loopback, make_sql
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_frontier import FakeTime, loopback, make_sql
 
 from weft import db
 from weft.db import ROWS_AT_ONCE, insert, open_writer

@@ -10,8 +10,6 @@ import contextlib
 import gzip
 import hashlib
 import sqlite3
-import subprocess
-import sys
 from array import array
 from collections.abc import Callable
 from html import escape
@@ -581,16 +579,6 @@ def test_runs_are_merged_alike(parts: list[dict[int, int]]) -> None:
         assert runs.merged(sorted_parts) == merged
     everything = {one: number for part in parts for one, number in part.items()}
     assert dict(zip(*merged, strict=True)) == everything and list(merged[0]) == sorted(everything)
-
-
-def test_weft_does_without_them() -> None:
-    code = "from weft import native; print(native.is_there, native.read, native.digest)"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={"PYTHONPATH": ":".join(sys.path), "WEFT_PURE_PYTHON": "1"},
-        capture_output=True,
-    )
-    assert done.stdout == b"False None None\n", done.stderr
 
 
 TEXTS: list[list[str]] = [[], [], [], []]

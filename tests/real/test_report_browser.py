@@ -14,8 +14,8 @@ import made_crawl
 import pytest
 import stored
 from chromium import Chromium
+from evil import crawl_evil
 from stored import call
-from test_report import crawl_evil
 
 if chromium.program() is None:
     pytest.skip("Chromium is not installed (apt-get install chromium)", allow_module_level=True)

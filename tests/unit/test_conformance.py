@@ -6,10 +6,7 @@ import base64
 import codecs
 import importlib
 import json
-import os
 import re
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
@@ -150,24 +147,3 @@ def test_options_and_shapes_of_the_input(op: str, given: dict[str, object], expe
     """What the recorded cases have rarely: options left out, as another type, or by the place of the argument."""
     answer = handle(op, given)
     assert ([link["url"] for link in answer] if op == "html.links.scrapy" else answer) == expected  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize("how", ["by path", "as a module", "as a neighbour"])
-def test_it_is_imported_from_anywhere(how: str, tmp_path: Path) -> None:
-    """An acceptance run imports the file by whatever way it likes, with nothing on the path."""
-    programs = {
-        "by path": f"""
-import importlib.util
-spec = importlib.util.spec_from_file_location("conformance", {str(ROOT / "tests" / "conformance.py")!r})
-module = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(module)
-handle = module.handle""",
-        "as a module": f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.conformance import handle",
-        "as a neighbour": f"import sys; sys.path.insert(0, {str(ROOT / 'tests')!r}); from conformance import handle",
-    }
-    program = programs[how] + "\nprint(handle('url.resolve', {'base': 'http://a/b/c', 'ref': 'd'}))"
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "http://a/b/d\n"

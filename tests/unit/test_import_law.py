@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 import importlib
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -17,19 +15,6 @@ STAGES = ("frontier", "fetch", "parse", "judge", "store")
 IMPLEMENTATIONS = (*STAGES, "derive", "assemble", "observe", "options")
 SHARED = ("records", "ports", "errors", "url", "spec", "lazy", "dates", "location", "native", "shared")
 SQL_MODULES = ("weft.frontier", "weft.store", "weft.fetch.site", "weft.fetch.sitemap_queue")
-HEAVY = (
-    "rich",
-    "pyarrow",
-    "asyncio",
-    "pycurl",
-    "turbohtml",
-    "msgspec",
-    "sqlite3",
-    "re2",
-    "url_py",
-    "aiodns",
-    "argparse",
-)
 
 LOOP_MAY_KNOW = {
     ("weft.loop", "weft.frontier.settling"): {"Settled"},
@@ -167,43 +152,6 @@ def test_every_module_says_what_it_is_and_uses_new_annotations() -> None:
             assert ast.get_docstring(tree), f"{module} has no docstring"
             future = "from __future__ import annotations" in path.read_text()
             assert future or len(tree.body) == 1, f"{module} lacks the __future__ import"
-
-
-def loaded_by(*arguments: str) -> set[str]:
-    program = (
-        "import contextlib, io, sys\n"
-        "from weft.cli import main\n"
-        "with contextlib.redirect_stdout(io.StringIO()):\n"
-        f"    code = main({list(arguments)!r})\n"
-        "assert code == 0, code\n"
-        "print(*sys.modules)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-S", "-P", "-c", program],
-        env={"PYTHONPATH": str(SOURCE)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=True,
-    )
-    return set(done.stdout.split())
-
-
-@pytest.mark.parametrize("arguments", [("--version",), ("--help",), ("help",)])
-def test_start_up_loads_nothing_heavy(arguments: tuple[str, ...]) -> None:
-    """Without site-packages even, so what is missing there cannot be loaded by accident."""
-    loaded = loaded_by(*arguments)
-    assert not loaded & set(HEAVY)
-    assert {name for name in loaded if name.startswith("weft")} <= {"weft", "weft.cli"}
-
-
-def test_importing_weft_loads_nothing_else() -> None:
-    program = "import sys, weft; print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", program], env={"PYTHONPATH": str(SOURCE)}, capture_output=True, text=True, timeout=300
-    )
-    loaded = set(done.stdout.split())
-    assert "weft" in loaded and not loaded & {"weft.api", "weft.errors", "msgspec", "pycurl", "asyncio"}
 
 
 def test_only_what_all_names_is_public() -> None:

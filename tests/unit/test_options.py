@@ -5,10 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
-import os
-import stat
-import subprocess
-import sys
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,7 +13,6 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from web import Authority
 
 from weft import cli
 from weft.commands import arguments, ordinary
@@ -92,21 +87,6 @@ def test_every_default_reads_back_from_what_is_written() -> None:
     assert spec_from() == msgspec.structs.replace(
         CrawlSpec(), seeds=(SEED,), urls=msgspec.structs.replace(CrawlSpec().urls, normalize=spec_from().urls.normalize)
     )
-
-
-def test_examples_are_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, authority: Authority) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("cookies.txt").write_text("")
-    Path("ca.pem").write_bytes(authority.certificate.read_bytes())
-    own = authority.issue("me.test", ["me.test"])
-    Path("me.pem").write_bytes(own.certificate.read_bytes() + own.key.read_bytes())
-    Path("proxy.txt").write_text("http://proxy.example:3128\n")
-    Path("passwords.txt").write_text("me:secret@example.org\n")
-    for option in OPTIONS:
-        if option.example:
-            args = arguments.parse("crawl", [SEED, option.flag, option.example.strip("'")])
-            assert args is not None
-            crawl_order(args.seeds, ordinary.options_given(args), warn=no_warning, environment={})
 
 
 def test_reference_page_names_every_option() -> None:
@@ -260,15 +240,6 @@ def test_files_that_are_something_else(tmp_path: Path, content: bytes) -> None:
     assert f"no certificate with its key in {path}" in failure(SEED, "--cert", str(path))
     if b"\xff" in content:
         assert "not UTF-8 text" in failure(SEED, "--cookies", str(path))
-
-
-def test_a_locked_key_is_told(tmp_path: Path, authority: Authority) -> None:
-    own = authority.issue("locked.test", ["locked.test"])
-    words = ["openssl", "pkey", "-in", str(own.key), "-aes256", "-passout", "pass:word"]
-    locked = subprocess.run(words, capture_output=True, check=True, timeout=300).stdout
-    path = tmp_path / "me.pem"
-    path.write_bytes(own.certificate.read_bytes() + locked)
-    assert "a password locks the key" in failure(SEED, "--cert", str(path))
 
 
 def test_no_seed() -> None:
@@ -672,40 +643,6 @@ def test_words_of_the_other_commands() -> None:
     assert args is not None and ordinary.options_given(args) == {"resolve": ["a.test=127.0.0.1"]}
     args = arguments.parse("add", ["d", "a", "--", "-b"])
     assert isinstance(args, argparse.Namespace) and args.seeds == ["a", "-b"]
-
-
-def test_version_imports_almost_nothing() -> None:
-    program = (
-        "import sys; before = set(sys.modules); from weft.cli import main; code = main(['--version']); "
-        "print(*sorted(set(sys.modules) - before)); sys.exit(code)"
-    )
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
-    version, imported = done.stdout.splitlines()
-    assert version.startswith("weft ") and set(imported.split()) <= {"__future__", "weft", "weft.cli"}
-
-
-def test_a_closed_pipe_is_quiet() -> None:
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    reading, writing = os.pipe()
-    os.close(reading)
-    with os.fdopen(writing, "wb") as closed:
-        done = subprocess.run(
-            [sys.executable, "-m", "weft", "crawl", "--help"], env=environment, stdout=closed, stderr=subprocess.PIPE
-        )
-    assert (done.returncode, done.stderr) == (0, b"")
-
-
-def test_a_full_disk_behind_the_output_is_told() -> None:
-    full = Path("/dev/full")
-    if not (full.exists() and stat.S_ISCHR(full.stat().st_mode)):
-        pytest.skip("no /dev/full here")
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    with full.open("wb") as output:
-        done = subprocess.run(
-            [sys.executable, "-m", "weft", "--help"], env=environment, stdout=output, stderr=subprocess.PIPE, text=True
-        )
-    assert done.returncode == 1 and done.stderr.startswith("weft: ") and done.stderr.count("\n") == 1
 
 
 def test_values_are_found_by_option() -> None:
