@@ -23,7 +23,6 @@ from hostile import (
     assert_healthy,
     at_host,
     crawl,
-    judge_each,
     judge_kind,
     kinds_of,
     lay_out,
@@ -44,12 +43,10 @@ def kinds(tmp_path_factory: pytest.TempPathFactory) -> Visited:
         return Visited(site, crawl(tmp_path_factory.mktemp("kinds"), [site.at("/", HOST)], *options, check=True))
 
 
-def test_every_kind_is_recorded_honestly(kinds: Visited) -> None:
-    def judge(kind: str) -> None:
-        judge_kind(kind, kinds.site.at(f"/{kind}", HOST), f"/{kind}", kinds.crawled, kinds.site)
-        assert kinds.site.asked(f"/{kind}") == 1
-
-    judge_each(KINDS, judge)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_recorded_honestly(kinds: Visited, kind: str) -> None:
+    judge_kind(kind, kinds.site.at(f"/{kind}", HOST), f"/{kind}", kinds.crawled, kinds.site)
+    assert kinds.site.asked(f"/{kind}") == 1
 
 
 def test_the_crawl_of_all_kinds_is_healthy(kinds: Visited) -> None:
@@ -297,16 +294,14 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Visited:
         return Visited(site, crawl(tmp_path_factory.mktemp("docs"), [site.at("/", HOST)], *options, check=True))
 
 
-def test_every_document_is_read_as_browsers_do(documents: Visited) -> None:
-    def judge(name: str) -> None:
-        page = documents.crawled.page(documents.site.at(f"/{name}", HOST))
-        wanted = DOCUMENTS[name]
-        assert (page.state, page.status, page.truncated) == ("C", 200, False), documents.crawled.details[page.url]
-        assert wanted.title is None or (page.title or "") == wanted.title, page
-        assert wanted.encoding in (None, page.encoding), page
-        assert len(page.title or "") <= 2_000 and len(page.description or "") <= 2_000
-
-    judge_each(DOCUMENTS, judge)
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_document_is_read_as_browsers_do(documents: Visited, name: str) -> None:
+    page = documents.crawled.page(documents.site.at(f"/{name}", HOST))
+    wanted = DOCUMENTS[name]
+    assert (page.state, page.status, page.truncated) == ("C", 200, False), documents.crawled.details[page.url]
+    assert wanted.title is None or (page.title or "") == wanted.title, page
+    assert wanted.encoding in (None, page.encoding), page
+    assert len(page.title or "") <= 2_000 and len(page.description or "") <= 2_000
 
 
 def test_links_are_found_where_links_are(documents: Visited) -> None:

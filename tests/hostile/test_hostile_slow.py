@@ -19,7 +19,6 @@ from hostile import (
     assert_healthy,
     at_host,
     crawl,
-    judge_each,
     judge_kind,
     kinds_of,
     lay_out,
@@ -192,35 +191,29 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Visited:
         return Visited(site, crawl(tmp_path_factory.mktemp("slow"), [site.at("/", HOST)], *options))
 
 
-def test_every_kind_is_recorded_honestly(slow: Visited) -> None:
-    def judge(kind: str) -> None:
-        url = slow.site.at(f"/{kind}", HOST)
-        judge_kind(kind, url, f"/{kind}", slow.crawled, slow.site)
-        assert slow.site.asked(f"/{kind}") == 1
-        page = slow.crawled.page(url)
-        if page.error is not None:
-            _assert_met_its_deadline(page.response_ms)
-
-    judge_each(KINDS, judge)
-
-
-def test_the_deadline_is_that_of_the_whole_request(slow: Visited) -> None:
-    def judge(name: str) -> None:
-        page = slow.crawled.page(slow.site.at(f"/{name}", HOST))
-        assert page.state == "E" and page.error in SLOW, (page, slow.crawled.details[page.url])
-        assert (page.status, page.title, page.hash, page.truncated) == (None, None, None, False), page
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_recorded_honestly(slow: Visited, kind: str) -> None:
+    url = slow.site.at(f"/{kind}", HOST)
+    judge_kind(kind, url, f"/{kind}", slow.crawled, slow.site)
+    assert slow.site.asked(f"/{kind}") == 1
+    page = slow.crawled.page(url)
+    if page.error is not None:
         _assert_met_its_deadline(page.response_ms)
-        assert slow.site.asked(f"/{name}") == 1
-
-    judge_each(ENDED_BY_DEADLINE, judge)
 
 
-def test_what_comes_in_time_is_an_answer(slow: Visited) -> None:
-    def judge(name: str) -> None:
-        page = slow.crawled.page(slow.site.at(f"/{name}", HOST))
-        assert (page.state, page.status, page.title) == ("C", 200, f"/{name}"), slow.crawled.details[page.url]
+@pytest.mark.parametrize("name", ENDED_BY_DEADLINE)
+def test_the_deadline_is_that_of_the_whole_request(slow: Visited, name: str) -> None:
+    page = slow.crawled.page(slow.site.at(f"/{name}", HOST))
+    assert page.state == "E" and page.error in SLOW, (page, slow.crawled.details[page.url])
+    assert (page.status, page.title, page.hash, page.truncated) == (None, None, None, False), page
+    _assert_met_its_deadline(page.response_ms)
+    assert slow.site.asked(f"/{name}") == 1
 
-    judge_each(IN_TIME, judge)
+
+@pytest.mark.parametrize("name", IN_TIME)
+def test_what_comes_in_time_is_an_answer(slow: Visited, name: str) -> None:
+    page = slow.crawled.page(slow.site.at(f"/{name}", HOST))
+    assert (page.state, page.status, page.title) == ("C", 200, f"/{name}"), slow.crawled.details[page.url]
 
 
 def test_what_never_ends_is_cut_and_said_to_be(slow: Visited) -> None:

@@ -22,7 +22,6 @@ from hostile import (
     at_host,
     crawl,
     crawl_kinds,
-    judge_each,
     judge_kind,
     kinds_of,
     lay_out,
@@ -40,14 +39,11 @@ def kinds(tmp_path_factory: pytest.TempPathFactory) -> Lured:
     return crawl_kinds(tmp_path_factory.mktemp("kinds"), KINDS, "elsewhere.test", "*.test")
 
 
-def test_every_kind_is_recorded_honestly(kinds: Lured) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_recorded_honestly(kinds: Lured, kind: str) -> None:
     asked = Counter(kinds.site.paths())
-
-    def judge(kind: str) -> None:
-        judge_kind(kind, kinds.site.at(f"/{kind}", HOST), f"/{kind}", kinds.crawled, kinds.site)
-        assert all(count == 1 for path, count in asked.items() if path.startswith(f"/{kind}"))
-
-    judge_each(KINDS, judge)
+    judge_kind(kind, kinds.site.at(f"/{kind}", HOST), f"/{kind}", kinds.crawled, kinds.site)
+    assert all(count == 1 for path, count in asked.items() if path.startswith(f"/{kind}"))
 
 
 def test_the_crawl_of_all_kinds_is_healthy(kinds: Lured) -> None:
@@ -256,20 +252,16 @@ def _cases() -> dict[str, str | None]:
     return references(f"{HOST}:99") | MARKED
 
 
-def test_every_reference_leads_where_browsers_go(resolved: Lured) -> None:
+@pytest.mark.parametrize("reference", _cases(), ids=lambda reference: re.findall(r"u\d+", reference)[-1])
+def test_every_reference_leads_where_browsers_go(resolved: Lured, reference: str) -> None:
     asked = Counter(resolved.site.paths())
-    cases = _cases()
-
-    def judge(reference: str) -> None:
-        target = cases[reference]
-        if target is not None:
-            assert asked[target] == 1, f"{target} was asked {asked[target]} times"
-            return
-        number = re.findall(r"u\d+", reference)[-1]
-        stray = [path for path in asked if re.search(rf"{number}(?!\d)", path)]
-        assert not stray, f"asked as {stray}"
-
-    judge_each(cases, judge)
+    target = _cases()[reference]
+    if target is not None:
+        assert asked[target] == 1, f"{target} was asked {asked[target]} times"
+        return
+    number = re.findall(r"u\d+", reference)[-1]
+    stray = [path for path in asked if re.search(rf"{number}(?!\d)", path)]
+    assert not stray, f"asked as {stray}"
 
 
 def test_nothing_else_is_asked(resolved: Lured) -> None:

@@ -24,7 +24,6 @@ from hostile import (
     assert_neighbours,
     at_host,
     crawl,
-    judge_each,
     judge_kind,
     kinds_of,
     lay_out,
@@ -72,12 +71,10 @@ def kinds(tmp_path_factory: pytest.TempPathFactory) -> Visited:
         return Visited(site, crawl(folder, [site.at("/", HOST)], *HASTY, *at_host(site), check=True))
 
 
-def test_every_kind_is_recorded_honestly(kinds: Visited) -> None:
-    def judge(kind: str) -> None:
-        judge_kind(kind, kinds.site.at(f"/{kind}", HOST), f"/{kind}", kinds.crawled, kinds.site)
-        assert kinds.site.asked(f"/{kind}") <= 2  # once more where the line had died before it could be asked
-
-    judge_each(KINDS, judge)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_recorded_honestly(kinds: Visited, kind: str) -> None:
+    judge_kind(kind, kinds.site.at(f"/{kind}", HOST), f"/{kind}", kinds.crawled, kinds.site)
+    assert kinds.site.asked(f"/{kind}") <= 2  # once more where the line had died before it could be asked
 
 
 def test_the_crawl_of_all_kinds_is_healthy(kinds: Visited) -> None:
@@ -311,15 +308,13 @@ def ambiguous(tmp_path_factory: pytest.TempPathFactory) -> Visited:
         return Visited(site, crawl(folder, [site.at("/", HOST)], *HASTY, "--per-host", "2", *at_host(site)))
 
 
-def test_every_ambiguous_answer_is_recorded_honestly(ambiguous: Visited) -> None:
-    def judge(name: str) -> None:
-        page = ambiguous.crawled.page(ambiguous.site.at(f"/{name}", HOST))
-        assert outcome_of(page) in MORE[name][2], (page, ambiguous.crawled.details[page.url])
-        if page.status == 200 and name not in UNTITLED:
-            assert page.title == f"/{name}", page
-        assert not page.truncated and page.redirect_to is None and not page.nofollow
-
-    judge_each(MORE, judge)
+@pytest.mark.parametrize("name", MORE)
+def test_every_ambiguous_answer_is_recorded_honestly(ambiguous: Visited, name: str) -> None:
+    page = ambiguous.crawled.page(ambiguous.site.at(f"/{name}", HOST))
+    assert outcome_of(page) in MORE[name][2], (page, ambiguous.crawled.details[page.url])
+    if page.status == 200 and name not in UNTITLED:
+        assert page.title == f"/{name}", page
+    assert not page.truncated and page.redirect_to is None and not page.nofollow
 
 
 def test_the_next_answer_on_a_line_is_its_own(ambiguous: Visited) -> None:

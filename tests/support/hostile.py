@@ -203,20 +203,6 @@ def own_page(path: str) -> bytes:
     return html_page(path, body="<p>This is the page that was asked for.</p>")
 
 
-def judge_each(names: Iterable[str], judge: Callable[[str], None]) -> None:
-    """Judges all cases of one crawl, and fails with all that is wrong: a test of its own for each would cost more."""
-    faults: list[str] = []
-    count = 0
-    for name in names:
-        count += 1
-        try:
-            judge(name)
-        except AssertionError as fault:
-            faults.append(f"{name[:100]}: {str(fault)[:1_500]}")
-    assert count, "nothing was judged"
-    assert not faults, f"{len(faults)} of {count} are wrong:\n" + "\n".join(faults)
-
-
 def outcome_of(page: Page) -> str:
     """The word that an `Expectation` uses for what was stored."""
     return ANSWER if page.state == "C" else str(page.error)
