@@ -11,7 +11,6 @@ without it, or with another content, the extra is installed anew.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import os
 import sys
 from collections.abc import Sequence
@@ -38,11 +37,15 @@ EXTRAS = {
 
 
 def need(name: str) -> None:
-    """Make the modules of an extra ready for import; ``SpecError`` where they are missing and cannot be installed."""
+    """Import the modules of an extra; ``SpecError`` where they are missing and cannot be installed."""
     if _is_own_environment() and not _is_installed(name):
         _install(name)
-    if not all(importlib.util.find_spec(module) for module in EXTRAS[name].modules):
-        raise SpecError(f"the extra {name} ({EXTRAS[name].purpose}) is missing: pip install 'weft-crawler[{name}]'")
+    try:
+        for module in EXTRAS[name].modules:
+            importlib.import_module(module)
+    except ImportError:
+        missing = f"the extra {name} ({EXTRAS[name].purpose}) is missing"
+        raise SpecError(f"{missing}: pip install 'weft-crawler[{name}]'") from None
 
 
 def _is_own_environment() -> bool:

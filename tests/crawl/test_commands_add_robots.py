@@ -7,8 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Weft
-from stored import call
+from command import Weft, call
 from until import wait_until
 from web import NameServer, Response, Site
 

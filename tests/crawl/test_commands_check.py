@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 import stored
-from conftest import Weft
-from stored import Stored, call
+from command import Weft, call
+from stored import Stored
 from until import wait_until
 from web import Site
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 import stored
-from conftest import Weft
+from command import Weft, call
 from hypothesis import given
 from hypothesis import strategies as st
-from stored import Stored, call
+from stored import Stored
 from web import Line, Request, Site, html_page, sized
 
 from weft.derive.read import LinkRow, Page, StoredCrawl
@@ -253,7 +253,7 @@ def test_parquet_without_pyarrow_is_one_sentence(weft: Weft, crawled: Stored, tm
     path = f"{tmp_path / 'hidden'}{os.pathsep}{weft.environment['PYTHONPATH']}"
     run = weft("pages", crawled.folder, "--format", "parquet", "-o", "x.parquet", env={"PYTHONPATH": path})
     assert run.code == 2
-    assert "needs pyarrow" in run.stderr
+    assert "weft-crawler[parquet]" in run.stderr
     assert not (weft.folder / "x.parquet").exists()
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 import stored
-from conftest import Weft
-from stored import Stored, call
+from command import Weft, call
+from stored import Stored
 from web import Site
 
 from weft.derive.meanings import CAUSES, OPTIONS, REASONS

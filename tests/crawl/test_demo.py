@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from conftest import Weft
+from command import Weft
 
 from weft.commands.demo import lines_of
 from weft.demo.run import Facts

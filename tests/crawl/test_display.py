@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from conftest import Weft
+from command import Weft
 from web import Site
 
 

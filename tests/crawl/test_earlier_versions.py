@@ -8,7 +8,7 @@ from pathlib import Path
 
 import old_folder
 import pytest
-from stored import call, run_weft
+from command import call, run_weft
 from web import Site
 
 VERSIONS = sorted(path.stem for path in old_folder.FOLDERS.glob("*.zip"))
@@ -47,10 +47,10 @@ def test_a_killed_crawl_of_an_earlier_version_ends_as_one_of_this_version(folder
     with Site() as site:
         proxy = old_folder.serve(site)
         ended = run_weft("resume", folder, "--proxy", proxy, "--delay", "0", "--quiet", cwd=tmp_path)
-        assert ended.returncode == 0, ended.stderr.decode()
+        assert ended.code == 0, ended.stderr
         words = ("crawl", old_folder.SEED, "-o", "new", "--proxy", proxy, "--delay", "0", *old_folder.OPTIONS)
         ended = run_weft(*words, cwd=tmp_path)
-        assert ended.returncode == 0, ended.stderr.decode()
+        assert ended.code == 0, ended.stderr
     assert pages(folder) == pages(tmp_path / "new")
     assert links(folder) == links(tmp_path / "new")
     assert call("check", folder).code == 0

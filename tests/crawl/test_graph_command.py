@@ -14,11 +14,11 @@ from pathlib import Path
 import igraph
 import networkx
 import pytest
-from conftest import ROOT, Weft
+from command import ROOT, Weft, call
 from gexf_schema import check_gexf
 from hypothesis import given
 from hypothesis import strategies as st
-from stored import Stored, call, make
+from stored import Stored, make
 from web import Request, Response, Site, html_page
 
 from weft.derive.graph.merging import united

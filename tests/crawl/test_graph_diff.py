@@ -8,8 +8,8 @@ from pathlib import Path
 
 import networkx
 import pytest
+from command import call, run_weft
 from gexf_schema import check_gexf
-from stored import call, run_weft
 from web import Site
 
 
@@ -20,7 +20,7 @@ def crawls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
 
     def crawl(site: Site, name: str) -> None:
         ended = run_weft("crawl", site.at("/"), "-o", name, "--delay", "0", "--per-host", "4", "--quiet", cwd=folder)
-        assert ended.returncode == 0, ended.stderr.decode()
+        assert ended.code == 0, ended.stderr
 
     with Site() as site:
         site.page("/", ["/same", "/edited", "/going", "/moving", "/unlinked", "http://outside.test/x"])

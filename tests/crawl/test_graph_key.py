@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from stored import call, run_weft
+from command import call, run_weft
 
 from weft.demo.invented import FOLLOWED, InventedWeb
 from weft.demo.server import Served, serve_invented
@@ -32,7 +32,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, 
             "crawl", *served.seeds, "-o", "crawl", "--resolve", served.resolve, "--delay", "0", "--per-host", "8",
             "--quiet", cwd=folder,
         )  # fmt: skip
-        assert ended.returncode == 0, ended.stderr.decode()
+        assert ended.code == 0, ended.stderr
     yield served, folder / "crawl"
 
 

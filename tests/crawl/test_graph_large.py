@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from command import ROOT
 
 sys.path.insert(0, str(ROOT / "bench"))
 import graph

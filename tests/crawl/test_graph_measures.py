@@ -9,9 +9,10 @@ from pathlib import Path
 
 import networkx
 import pytest
+from command import call
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stored import Stored, call, make
+from stored import Stored, make
 
 from weft.derive.graph import measures as module
 from weft.derive.graph.measures import APART, CORE, IN, OUT, TENDRILS, measures_of

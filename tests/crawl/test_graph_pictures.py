@@ -8,9 +8,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from conftest import ROOT
+from command import ROOT, call
 from PIL import Image
-from stored import EVIL_TITLE, Stored, call, make
+from stored import EVIL_TITLE, Stored, make
 
 from weft.derive.graph import scene
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 
 import pytest
-from conftest import Weft
+from command import Weft
 
 from weft.demo.server import Served
 

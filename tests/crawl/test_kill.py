@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Weft
+from command import Weft
 from web import Site
 
 from weft.demo.server import Served

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import re
 import resource
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
-from conftest import Site
+from command import Weft
+from web import Site
 
 from weft.crew.cores import memory_b
 from weft.derive.read import StoredCrawl
@@ -22,38 +19,17 @@ PAGES, LINKS = 80, 3_000
 ADDRESS_SPACE_B = 1_500_000_000
 
 
-def limited() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE_B, ADDRESS_SPACE_B))
-
-
-def peak_of(pid: int) -> int:
-    """The most memory that a process had so far; its own, not what the one that started it had before."""
-    try:
-        found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
-    except OSError:  # it has just ended
-        return 0
-    return int(found[1]) * 1024 if found else 0
-
-
-def test_a_crawl_stays_within_its_memory(site: Site, tmp_path: Path) -> None:
+def test_a_crawl_stays_within_its_memory(site: Site, weft: Weft, tmp_path: Path) -> None:
     """Two hundred thousand URLs found in seconds, in less RAM than their texts in a dictionary would take."""
     for page in range(PAGES):
         elsewhere = [f"http://elsewhere{n % 50}.test/{page}/{n}/{'x' * 200}" for n in range(LINKS)]
         site.page(f"/{page}" if page else "/", [f"/{page + 1}", *elsewhere] if page + 1 < PAGES else elsewhere)
-    words = [
-        sys.executable, "-m", "weft", "crawl", site.at("/"), "-o", str(tmp_path / "crawl"), "--delay", "0",
-        "--processes", "1", "--max-memory", str(LIMIT_B), "--sitemaps", "no", "--quiet",
-    ]  # fmt: skip
-    child = subprocess.Popen(words, preexec_fn=limited, start_new_session=True)
-    peak_b = 0
-    try:
-        while child.poll() is None:
-            peak_b = peak_of(child.pid) or peak_b
-            time.sleep(0.02)
-    finally:
-        if child.returncode is None:
-            os.killpg(child.pid, signal.SIGKILL)
-    assert child.returncode == 0
+    process = weft.start(
+        "crawl", site.at("/"), "-o", "crawl", "--delay", "0", "--processes", "1", "--max-memory", str(LIMIT_B),
+        "--sitemaps", "no", "--quiet", limit=(resource.RLIMIT_AS, ADDRESS_SPACE_B),
+    )  # fmt: skip
+    peak_b = weft.watch(process)
+    assert process.returncode == 0
     with StoredCrawl(tmp_path / "crawl") as crawl:
         status_of = crawl.status()
     assert status_of.pages == PAGES

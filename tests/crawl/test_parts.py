@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import Weft
+from command import Weft
 from test_rccrawler import ANY_TEST, SETTINGS, graph, set_up
 from web import Site
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from conftest import Weft
+from command import Weft
 from web import Request, Response, Site, html_page
 
 from weft import crawl as weft_crawl

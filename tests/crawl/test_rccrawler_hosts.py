@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import Weft
+from command import Weft
 from hypothesis import given
 from hypothesis import strategies as st
 from until import wait_until

@@ -13,10 +13,11 @@ from pathlib import Path
 import made_crawl
 import pytest
 import stored
+from command import call
 from evil import crawl_evil
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stored import Stored, call
+from stored import Stored
 
 from weft.derive.report.domains import heat_of, matrix, picture, shown_domains
 from weft.derive.report.markup import Html, json_block, link, tag, text

@@ -14,10 +14,10 @@ from typing import Any
 import made_crawl
 import pytest
 import stored
-from conftest import Weft
+from command import Weft, call, run_weft
 from hypothesis import given
 from hypothesis import strategies as st
-from stored import Stored, call
+from stored import Stored
 from web import Response, Site
 
 from weft.demo.invented import FOLLOWED
@@ -65,8 +65,8 @@ def little(tmp_path_factory: pytest.TempPathFactory) -> Stored:
         site.redirect("/hop2", "/one")
         site.redirect("/round1", "/round2")
         site.redirect("/round2", "/round1")
-        run = stored.run_weft("crawl", site.at("/"), "-o", "crawl", "--delay", "0", "--quiet", cwd=folder)
-        assert run.returncode == 0, run.stderr.decode()
+        run = run_weft("crawl", site.at("/"), "-o", "crawl", "--delay", "0", "--quiet", cwd=folder)
+        assert run.code == 0, run.stderr
         return Stored(folder / "crawl", site.url)
 
 
@@ -222,8 +222,8 @@ def key_crawl(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Served]:
     folder = tmp_path_factory.mktemp("key")
     with serve_invented(InventedWeb(5, 3, 200, traps=False), record=False) as served:
         options = ("--resolve", served.resolve, "--delay", "0", "--per-host", "8", "--quiet", "--retries", "0")
-        run = stored.run_weft("crawl", *served.seeds, "-o", "crawl", *options, cwd=folder)
-        assert run.returncode == 0, run.stderr.decode()
+        run = run_weft("crawl", *served.seeds, "-o", "crawl", *options, cwd=folder)
+        assert run.code == 0, run.stderr
         return folder / "crawl", served
 
 

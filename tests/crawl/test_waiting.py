@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from conftest import Weft
+from command import Weft
 from hypothesis import given
 from hypothesis import strategies as st
 from tlsweb import TlsHosts

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Weft
+from command import Weft
 from until import wait_until
 from web import NameServer, Request, Response, Site, html_page
 
@@ -589,15 +589,7 @@ def test_bodies_while_dying(site: Site, weft: Weft) -> None:
 def test_closed_streams(site: Site, weft: Weft) -> None:
     """Issue 3, 10: a terminal that goes away, or a reader that leaves, does not end a crawl or show a trace."""
     paths = tree(site, 20)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "weft", "crawl", site.url, "-o", "out", *QUICK[:-1]],
-        cwd=weft.folder,
-        env=weft.environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
+    process = weft.start("crawl", site.url, "-o", "out", *QUICK[:-1])
     assert process.stdout is not None and process.stderr is not None
     process.stdout.close()
     process.stderr.close()

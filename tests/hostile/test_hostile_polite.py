@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 
 import pytest
-from conftest import Weft
+from command import Weft
 from hostile import Crawled, crawl
 from hostile_b import ALL_TEST_HOSTS, requests_of
 from until import wait_until

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Weft
+from command import Weft
 from hostile import crawl
 from hostile_b import ALL_TEST_HOSTS, requests_of
 from until import wait_until

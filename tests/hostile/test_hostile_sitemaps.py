@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Weft
+from command import Weft
 from hostile import Crawled, crawl, judge_kind, kinds_of
 from hostile_b import ALL_TEST_HOSTS, host_of_kind, noise, requests_of
 from web import Line, Request, Response, Site

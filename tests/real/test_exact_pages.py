@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Weft
+from command import Weft
 from nginx import DOCUMENTATION, Nginx
 
 from weft.url import host_of

@@ -16,9 +16,9 @@ import duckdb
 import igraph
 import networkx
 import pytest
+from command import call, run_weft
 from gexf_schema import check_gexf
 from nginx import DOCUMENTATION, Nginx, program
-from stored import call, run_weft
 from web import Site
 
 FORMS = ("gexf", "graphml", "net", "csv", "parquet", "dot", "json")
@@ -47,7 +47,7 @@ def manuals(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with ExitStack() as running:
         seeds = [running.enter_context(Nginx(place.folder)).at(place.start) for place in places]
         ended = run_weft("crawl", *seeds, "-o", "crawl", "--delay", "0", "--per-host", "8", "--quiet", cwd=folder)
-    assert ended.returncode == 0, ended.stderr.decode()
+    assert ended.code == 0, ended.stderr
     return folder / "crawl"
 
 
@@ -61,7 +61,7 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Path:
             site.page(path, ["/"], title=title, body=f"<p>{path}</p>")
         site.page("/half", ["/"], title="", head="<title>&#xD800; &#xDFFF; &#0;</title>")
         ended = run_weft("crawl", site.at("/"), "-o", "crawl", "--delay", "0", "--quiet", cwd=folder)
-    assert ended.returncode == 0, ended.stderr.decode()
+    assert ended.code == 0, ended.stderr
     return folder / "crawl"
 
 

@@ -14,8 +14,8 @@ import made_crawl
 import pytest
 import stored
 from chromium import Chromium
+from command import call
 from evil import crawl_evil
-from stored import call
 
 if chromium.program() is None:
     pytest.skip("Chromium is not installed (apt-get install chromium)", allow_module_level=True)

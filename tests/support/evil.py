@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import stored
+from command import run_weft
 from web import Response, Site
 
 EVIL = (
@@ -33,8 +33,6 @@ def build_evil(site: Site) -> None:
 def crawl_evil(folder: Path) -> Path:
     with Site() as site:
         build_evil(site)
-        run = stored.run_weft(
-            "crawl", site.at("/"), "-o", "evil", "--delay", "0", "--quiet", "--retries", "0", cwd=folder
-        )
-        assert run.returncode == 0, run.stderr.decode()
+        run = run_weft("crawl", site.at("/"), "-o", "evil", "--delay", "0", "--quiet", "--retries", "0", cwd=folder)
+        assert run.code == 0, run.stderr
     return folder / "evil"

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from command import Weft
 from web import ANSWER, MISBEHAVIOURS, POISON, Line, Request, Site, html_page
 
 from weft.derive.read import LinkRow, Page, Status, StoredCrawl
@@ -78,73 +75,23 @@ def crawl(
     ``check``: `weft check` finds the folder consistent, archive and index too.
     """
     place = folder / "crawl"
-    environment = {name: value for name, value in os.environ.items() if not name.upper().endswith("_PROXY")}
-    environment |= {"PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1", "COLUMNS": "160"}
-    command = [sys.executable, "-m", "weft", "crawl", *seeds, "-o", str(place), "--quiet", *options]
-    command += processes_wanted(options)
     began = time.monotonic()
-    with (folder / "stderr").open("w+b") as noise:
-        process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=noise,
-            stderr=noise,
-            start_new_session=True,
-        )
-        try:
-            code, peak_b = _wait(process, began + limit_s)
-        except TimeoutError:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait(60)
-            noise.seek(0)
-            raise AssertionError(f"the crawl did not end within {limit_s} s: {noise.read()[-4_000:]!r}") from None
-        noise.seek(0)
-        stderr = noise.read().decode(errors="replace")
-    seconds = time.monotonic() - began
-    assert place.exists(), f"exit {code}: {stderr[-2_000:]}"
-    if check:
-        verdict = subprocess.run(
-            [sys.executable, "-m", "weft", "check", str(place)],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-        assert verdict.returncode == 0, verdict.stdout[-2_000:] + verdict.stderr[-2_000:]
+    with Weft(folder) as weft:
+        with (folder / "stderr").open("wb") as noise:
+            process = weft.start("crawl", *seeds, "-o", place, "--quiet", *options, stdout=noise, stderr=noise)
+            peak_b = weft.watch(process, limit_s)
+        seconds = time.monotonic() - began
+        stderr = (folder / "stderr").read_text(errors="replace")
+        assert place.exists(), f"exit {process.returncode}: {stderr[-2_000:]}"
+        if check:
+            verdict = weft("check", place)
+            assert verdict.code == 0, verdict.stdout[-2_000:] + verdict.stderr[-2_000:]
     with StoredCrawl(place) as stored:
         pages = {page.url: page for page in stored.pages(everything=True)}
         visits = "SELECT u.text, v.detail FROM visit v JOIN url u ON u.id = v.url ORDER BY v.id"
         details = {url: detail or "" for url, detail in stored.connection.execute(visits)}
         links = list(stored.links()) if read_links else []
-        return Crawled(code, stderr, seconds, stored.status(), pages, details, links, peak_b)
-
-
-def processes_wanted(words: Sequence[object]) -> list[str]:
-    """``--processes`` for a crawl that does not say it, as WEFT_TEST_PROCESSES has it: all tests with several."""
-    wanted = os.environ.get("WEFT_TEST_PROCESSES")
-    return ["--processes", wanted] if wanted and "--processes" not in words else []
-
-
-def _wait(process: subprocess.Popen[bytes], deadline: float) -> tuple[int, int]:
-    """The exit code and the peak memory of a process; ``TimeoutError`` past the deadline."""
-    peak_b = 0
-    while process.poll() is None:
-        peak_b = max(peak_b, _peak_b(process.pid))
-        if time.monotonic() > deadline:
-            raise TimeoutError
-        time.sleep(0.02)
-    return process.returncode, peak_b
-
-
-def _peak_b(pid: int) -> int:
-    """The most memory a process had so far; 0 where it cannot be told (it is gone, or there is no /proc)."""
-    try:
-        found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
-    except OSError:
-        return 0
-    return int(found[1]) * 1024 if found else 0
+        return Crawled(process.returncode, stderr, seconds, stored.status(), pages, details, links, peak_b)
 
 
 def at_host(site: Site, *hosts: str) -> tuple[str, ...]:

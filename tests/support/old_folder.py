@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from stored import ROOT, build, run_weft
+from command import ROOT, Weft, run_weft
+from stored import build
 from web import Site
 
 FOLDERS = ROOT / "tests" / "support" / "folders"
@@ -34,19 +33,18 @@ def serve(site: Site) -> str:
 
 def make(name: str) -> None:
     """Crawls the site until some URLs were tried, kills the crawl and packs its folder."""
-    with tempfile.TemporaryDirectory() as made, Site() as site:
+    with tempfile.TemporaryDirectory() as made, Site() as site, Weft(Path(made)) as weft:
         folder = Path(made, "crawl")
-        command = [sys.executable, "-m", "weft", "crawl", SEED, "-o", str(folder), "--proxy", serve(site), *OPTIONS]
-        running = subprocess.Popen([*command, "--delay", "0.3"])
+        running = weft.start("crawl", SEED, "-o", folder, "--proxy", serve(site), *OPTIONS, "--delay", "0.3")
         while _visits(folder) < VISITS_BEFORE_THE_KILL and running.poll() is None:
             time.sleep(0.1)
-        running.send_signal(signal.SIGKILL)
+        weft.kill(running)
         running.wait()
         shutil.make_archive(str(FOLDERS / name), "zip", made, "crawl")
 
 
 def _visits(folder: Path) -> int:
-    rows = run_weft("pages", folder, "--format", "jsonl", cwd=Path.cwd()).stdout if folder.exists() else b""
+    rows = run_weft("pages", folder, "--format", "jsonl", cwd=Path.cwd()).out if folder.exists() else b""
     return len(rows.splitlines())
 
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import io
-import os
-import subprocess
-import sys
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
+from command import run_weft
 from web import HTML, Site, html_page
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,43 +60,11 @@ def build(site: Site) -> None:
     )
 
 
-def run_weft(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[bytes]:
-    environment = {name: value for name, value in os.environ.items() if not name.upper().endswith("_PROXY")}
-    environment |= {"PYTHONPATH": str(ROOT / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "weft", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, timeout=300, stdin=subprocess.DEVNULL)
-
-
-@dataclass(frozen=True)
-class Called:
-    """How a command ended that ran in the test's own process."""
-
-    code: int
-    out: bytes
-    stderr: str
-
-    @property
-    def stdout(self) -> str:
-        return self.out.decode()
-
-
-def call(*arguments: str | Path) -> Called:
-    """Runs a command in this process: twenty times as fast as a process of its own."""
-    from weft.cli import main
-
-    raw, err = io.BytesIO(), io.StringIO()
-    out = io.TextIOWrapper(raw, encoding="utf-8", write_through=True)
-    with redirect_stdout(out), redirect_stderr(err):
-        code = main([str(argument) for argument in arguments])
-    out.flush()
-    return Called(code, raw.getvalue(), err.getvalue())
-
-
 def make(folder: Path, *options: str) -> Stored:
     """Crawls the site into ``folder``/crawl and closes the site."""
     with Site() as site:
         build(site)
         arguments = ("-o", "crawl", "--delay", "0", "--per-host", "4", "--retries", "0", "--max-depth", "3", "--quiet")
         ended = run_weft("crawl", site.at("/"), *arguments, *options, cwd=folder)
-        assert ended.returncode == 0, ended.stderr.decode()
+        assert ended.code == 0, ended.stderr
         return Stored(folder / "crawl", site.url)
