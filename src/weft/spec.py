@@ -32,14 +32,13 @@ class About(msgspec.Struct, frozen=True):
 
     The sort of value comes from the field's type and unit: ``int`` is a size where the name ends in ``_b``, else a
     whole number; ``float`` is a time where the name ends in ``_s``, else a share; ``bool`` is a switch; an enum is one
-    of its words. Texts and lists name their ``reader``, an entry of ``weft.options.kinds.READERS``.
+    of its words. Texts and lists have a type with a ``Reader``.
     """
 
     help: str
     example: str = ""  # empty: the default
     name: str = ""  # empty: the field's, without its unit
     group: str = ""  # empty: that of the section in which the field stands
-    reader: str = ""
     low: float | None = None
     high: float | None = None
     none: str = "none"  # the word for None
@@ -49,6 +48,12 @@ class About(msgspec.Struct, frozen=True):
     short: str = ""
 
 
+class Reader(msgspec.Struct, frozen=True):
+    """How a text or a list is read: the name of an entry of ``weft.options.kinds.READERS``."""
+
+    name: str
+
+
 class Group(msgspec.Struct, frozen=True):
     """The description of a group of options, written on the section that holds them."""
 
@@ -56,6 +61,32 @@ class Group(msgspec.Struct, frozen=True):
     title: str
     may_change: bool  # on resume
     prefix: str = ""  # of the names of its options
+
+
+# ---- sorts of texts and lists
+
+
+ScopeName = Annotated[str, Reader("scope")]
+CertificateWithKey = Annotated[str | None, Reader("certificate with key")]
+Certificates = Annotated[str | None, Reader("certificates")]
+FileName = Annotated[str | None, Reader("file name")]
+FolderName = Annotated[str | None, Reader("folder")]
+LogFile = Annotated[str | None, Reader("log")]
+ProxyUrl = Annotated[str | None, Reader("proxy")]
+ResultFolder = Annotated[str | None, Reader("result")]
+Text = Annotated[str | None, Reader("text")]
+TextFile = Annotated[str | None, Reader("text file")]
+Who = Annotated[str | None, Reader("who")]
+Addresses = Annotated[tuple[str, ...], Reader("addresses")]
+Credentials = Annotated[tuple[str, ...], Reader("credentials")]
+Expressions = Annotated[tuple[str, ...], Reader("expressions")]
+Headers = Annotated[tuple[str, ...], Reader("headers")]
+Hosts = Annotated[tuple[str, ...], Reader("hosts")]
+LinkKinds = Annotated[tuple[str, ...], Reader("links")]
+NameServers = Annotated[tuple[str, ...], Reader("name servers")]
+Networks = Annotated[tuple[str, ...], Reader("networks")]
+PartNames = Annotated[tuple[str, ...], Reader("parts")]
+UrlRules = Annotated[tuple[str, ...], Reader("rules")]
 
 
 # ---- words with a fixed set of values
@@ -139,32 +170,19 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     """Which URLs belong to the crawl."""
 
     scope: Annotated[
-        str,
+        ScopeName,
         About(
             "host: the seeds' hosts; domain: their registrable domains; seed-domain: the seeds' hosts, each collapsed "
             "into one that is its parent; path: below the seeds' directories; free; suffix:NAME: all hosts under NAME",
             "domain",
-            reader="scope",
             usual=True,
         ),
     ] = "host"
     accept: Annotated[
-        tuple[str, ...],
-        About(
-            "only URLs in which RE is found (RE2; seeds always pass)",
-            "'/docs/'",
-            reader="expressions",
-            usual=True,
-        ),
+        Expressions, About("only URLs in which RE is found (RE2; seeds always pass)", "'/docs/'", usual=True)
     ] = ()
     reject: Annotated[
-        tuple[str, ...],
-        About(
-            "no URLs in which RE is found; wins over --accept",
-            "'[.]php$'",
-            reader="expressions",
-            usual=True,
-        ),
+        Expressions, About("no URLs in which RE is found; wins over --accept", "'[.]php$'", usual=True)
     ] = ()
     max_depth: Annotated[
         int | None,
@@ -172,12 +190,8 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     min_depth: Annotated[int, About("take only pages at least N links away from a seed", "1", may_change=True)] = 0
     follow: Annotated[
-        tuple[str, ...],
-        About(
-            "kinds of links to follow: a full list, or changes such as +link,+canonical,-iframe",
-            "+link,+canonical",
-            reader="links",
-        ),
+        LinkKinds,
+        About("kinds of links to follow: a full list, or changes such as +link,+canonical,-iframe", "+link,+canonical"),
     ] = FOLLOWED_KINDS
     follow_nofollow: Annotated[bool, About("follow links marked nofollow too")] = False
     same_scheme: Annotated[  # R12
@@ -232,12 +246,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     grace_s: Annotated[float, About("let running requests finish this long when stopped", high=3_600)] = 5.0
     wait: Annotated[bool, About("wait for more URLs (weft add) instead of ending")] = False
     stop_file: Annotated[  # R5
-        str | None,
-        About(
-            "stop as `weft stop` does when FILE appears, or is touched again after it did",
-            "stop.txt",
-            reader="file name",
-        ),
+        FileName, About("stop as `weft stop` does when FILE appears, or is touched again after it did", "stop.txt")
     ] = None
 
 
@@ -248,6 +257,9 @@ class SitePace(msgspec.Struct, frozen=True, kw_only=True):
     per_host: int | None = None
     delay_s: float | None = None
     max_depth: int | None = None  # NO_BOUND: as deep as it goes
+
+
+SitePaces = Annotated[tuple[SitePace, ...], Reader("sites")]
 
 
 class Politeness(msgspec.Struct, frozen=True, kw_only=True):
@@ -267,12 +279,11 @@ class Politeness(msgspec.Struct, frozen=True, kw_only=True):
     delay_s: Annotated[float, About("between two requests to a site, start to start", high=DAY_S, usual=True)] = 0.5
     per_host: Annotated[int, About("N requests at once to a site", low=1, high=10_000, usual=True)] = 1
     sites: Annotated[
-        tuple[SitePace, ...],
+        SitePaces,
         About(
             "what one site has of its own: per-host, delay, max-depth",
             "'www.example.org per-host=4 delay=250ms max-depth=3'",
             name="site",
-            reader="sites",
         ),
     ] = ()
     per_ip: Annotated[
@@ -304,85 +315,45 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     """Who we say we are."""
 
     user_agent: Annotated[
-        str | None,
+        Text,
         About(
             "the User-Agent header; empty: weft's own. Its first word, and weft, are looked for in robots.txt",
             "'mybot/1.0'",
-            reader="text",
         ),
     ] = None
     contact: Annotated[
-        str | None,
-        About(
-            "who runs this crawl: an address or a page that sites can turn to",
-            "crawl@example.org",
-            reader="who",
-            usual=True,
-        ),
+        Who, About("who runs this crawl: an address or a page that sites can turn to", "crawl@example.org", usual=True)
     ] = None
-    headers: Annotated[
-        tuple[str, ...],
-        About(
-            "one more header in every request",
-            "'Accept-Language: sl'",
-            name="header",
-            reader="headers",
-        ),
-    ] = ()
+    headers: Annotated[Headers, About("one more header in every request", "'Accept-Language: sl'", name="header")] = ()
 
 
 class Network(msgspec.Struct, frozen=True, kw_only=True):
     """How the web is reached. ``auth`` and ``proxy`` may be secrets: they are never written to crawl.toml."""
 
     proxy: Annotated[
-        str | None,
-        About(
-            "through this proxy (http, https, socks4, socks4a, socks5, socks5h)",
-            "@proxy.txt",
-            reader="proxy",
-            secret=True,
-        ),
+        ProxyUrl, About("through this proxy (http, https, socks4, socks4a, socks5, socks5h)", "@proxy.txt", secret=True)
     ] = None
     auth: Annotated[
-        tuple[str, ...],
+        Credentials,
         About(
             "credentials for HOST or HOST:PORT; without a port, for its usual ones and those of its seeds",
             "@passwords.txt",
-            reader="credentials",
             secret=True,
         ),
     ] = ()
-    cookies: Annotated[
-        str | None, About("begin with the cookies of a Netscape cookie file", "cookies.txt", reader="text file")
-    ] = None
+    cookies: Annotated[TextFile, About("begin with the cookies of a Netscape cookie file", "cookies.txt")] = None
     keep_cookies: Annotated[bool, About("keep and send no cookies", name="no-cookies")] = True
     ca: Annotated[
-        str | None,
-        About("trust the certificates of this PEM file instead of the usual ones", "ca.pem", reader="certificates"),
+        Certificates, About("trust the certificates of this PEM file instead of the usual ones", "ca.pem")
     ] = None
-    cert: Annotated[
-        str | None, About("a client certificate with its key (PEM)", "me.pem", reader="certificate with key")
-    ] = None
-    insecure: Annotated[
-        tuple[str, ...],
-        About("do not verify the certificate of HOST", "old.example.org", reader="hosts"),
-    ] = ()
-    allow_net: Annotated[
-        tuple[str, ...],
-        About("a private network that may be connected to", "10.0.0.0/8", reader="networks"),
-    ] = ()
+    cert: Annotated[CertificateWithKey, About("a client certificate with its key (PEM)", "me.pem")] = None
+    insecure: Annotated[Hosts, About("do not verify the certificate of HOST", "old.example.org")] = ()
+    allow_net: Annotated[Networks, About("a private network that may be connected to", "10.0.0.0/8")] = ()
     resolve: Annotated[
-        tuple[str, ...],
-        About(
-            "HOST is at ADDRESS, without asking DNS; *.test=127.0.0.1 for all below",
-            "example.test=127.0.0.1",
-            reader="addresses",
-        ),
+        Addresses,
+        About("HOST is at ADDRESS, without asking DNS; *.test=127.0.0.1 for all below", "example.test=127.0.0.1"),
     ] = ()
-    nameserver: Annotated[
-        tuple[str, ...],
-        About("ask this name server instead of the system's", "192.0.2.53", reader="name servers"),
-    ] = ()
+    nameserver: Annotated[NameServers, About("ask this name server instead of the system's", "192.0.2.53")] = ()
     http2: Annotated[bool, About("HTTP/1.1 only", name="no-http2")] = True
 
 
@@ -390,10 +361,7 @@ class Urls(msgspec.Struct, frozen=True, kw_only=True):
     """How URLs are told apart (R14)."""
 
     normalize: Annotated[  # names of rules that are on; empty: url.DEFAULT_RULES
-        tuple[str, ...],
-        About(
-            "rules by which two URLs are one page: a full list, or changes with + and -", "+sort-query", reader="rules"
-        ),
+        UrlRules, About("rules by which two URLs are one page: a full list, or changes with + and -", "+sort-query")
     ] = ()
     drop_query: Annotated[
         bool, About("URLs that differ only in their query are one page, asked at the first one found")
@@ -492,12 +460,11 @@ class Keep(msgspec.Struct, frozen=True, kw_only=True):
     )
     block_digest: Annotated[bool, About("write WARC-Block-Digest into every WARC record")] = False
     graphs: Annotated[  # R3, R6
-        str | None,
+        ResultFolder,
         About(
             "whenever a run ends, write the graph of each site into FOLDER, HOST.gexf; auto: into `result` in the "
             "crawl's folder",
             "graphs",
-            reader="result",
         ),
     ] = None
     graph_duplicates: Annotated[  # R13
@@ -505,19 +472,13 @@ class Keep(msgspec.Struct, frozen=True, kw_only=True):
     ] = False
     graph_summary: Annotated[bool, About("whenever a run ends, tell pages and links of each site")] = False
     common_log: Annotated[  # R16
-        str | None,
-        About(
-            "the CSV file with a line for every visit; empty: logs/common.csv in the crawl's folder",
-            "visits.csv",
-            reader="log",
-        ),
+        LogFile,
+        About("the CSV file with a line for every visit; empty: logs/common.csv in the crawl's folder", "visits.csv"),
     ] = None
     error_log: Annotated[
-        str | None,
+        LogFile,
         About(
-            "the CSV file with a line for every failure; empty: logs/error.csv in the crawl's folder",
-            "failures.csv",
-            reader="log",
+            "the CSV file with a line for every failure; empty: logs/error.csv in the crawl's folder", "failures.csv"
         ),
     ] = None
 
@@ -526,13 +487,12 @@ class Own(msgspec.Struct, frozen=True, kw_only=True):
     """Parts of the user's own (R4)."""
 
     parts: Annotated[
-        tuple[str, ...],
+        PartNames,
         About(
             "call a function of your own: as manager, analyser, downloader, parser, robots, store, routine, finisher "
             "or unloader",
             "finisher=my_parts.py:enough",
             name="part",
-            reader="parts",
         ),
     ] = ()
 
@@ -568,14 +528,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """What belongs to one run of ``weft crawl`` and is no part of the crawl itself."""
 
     output: Annotated[
-        str | None,
+        FolderName,
         About(
-            "the crawl's folder (default: the first seed's host)",
-            "example",
-            reader="folder",
-            usual=True,
-            may_change=False,
-            short="-o",
+            "the crawl's folder (default: the first seed's host)", "example", usual=True, may_change=False, short="-o"
         ),
     ] = None
     fresh: Annotated[bool, About("set an older crawl of that folder aside and start anew", may_change=False)] = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 from web import Authority
 
-from weft.commands import arguments, ordinary
+from weft.commands import arguments
 from weft.errors import SpecError
 from weft.options import (
     OPTIONS,
@@ -31,7 +32,7 @@ def failure(*words: str) -> str:
     with pytest.raises(SpecError) as raised:
         args = arguments.parse("crawl", words)
         assert args is not None
-        crawl_order(args.seeds, ordinary.options_given(args), config=args.config, warn=lambda _: None, environment={})
+        crawl_order(args.seeds, arguments.options_given(args), config=args.config, warn=lambda _: None, environment={})
     assert raised.value.exit_code == 2
     return str(raised.value)
 
@@ -154,3 +155,37 @@ def test_weft_does_without_them() -> None:
         capture_output=True,
     )
     assert done.stdout == b"False weft.native.pure\n", done.stderr
+
+
+NEW_FIELD = """    patience_s: Annotated[float, About("wait so long for nothing", low=1, high=60)] = 2.5
+    grace_s:"""
+USES_OF_IT = """
+from weft.options import keywords_module, read_spec, reference_markdown, spec_of, write_toml
+from weft.commands.arguments import help_of, parse
+from pathlib import Path
+
+args = parse("resume", ["x", "--patience", "3s"])
+assert vars(args)["patience"] == "3s" and "--patience TIME" in help_of("crawl", whole=True)
+spec = spec_of(["http://a.test/"], {"patience": "1m"})
+assert spec.limits.patience_s == 60.0 and 'patience = "1m"' in write_toml(spec)
+Path("crawl.toml").write_text(write_toml(spec))
+assert read_spec(Path("crawl.toml")) == spec
+assert "| `--patience TIME` | `2.5s` | yes | wait so long for nothing" in reference_markdown()
+assert "    patience: float | str" in keywords_module()
+try:
+    spec_of([], {"patience": 61})
+except Exception as error:
+    print(error)
+"""
+
+
+def test_a_field_is_all_that_an_option_needs(tmp_path: Path) -> None:
+    """Issue 21, section 4: command line, TOML, Python and manual are made from it."""
+    shutil.copytree(ROOT / "src" / "weft", tmp_path / "weft", ignore=shutil.ignore_patterns("__pycache__"))
+    spec = tmp_path / "weft" / "spec.py"
+    spec.write_text(spec.read_text(encoding="utf-8").replace("    grace_s:", NEW_FIELD, 1), encoding="utf-8")
+    words = [sys.executable, "-P", "-c", USES_OF_IT]
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(words, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "patience: 61s is out of range: 1s to 1m is accepted\n"

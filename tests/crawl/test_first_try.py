@@ -7,7 +7,7 @@ import socket
 import sqlite3
 from collections.abc import Callable
 
-from conftest import Weft
+from command import Weft
 from web import Site
 
 QUICK = ("--delay", "0", "--sitemaps", "no", "--retries", "0")

@@ -1,4 +1,4 @@
-"""The kind of value that an option takes: told by the type and unit of its field, or by the reader that it names."""
+"""The kind of value that an option takes: told by the type and unit of its field, or by the reader of its type."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from weft.options.lists import choice, own_parts, rules_of_urls, several, severa
 from weft.options.sites import site_paces
 from weft.options.values import Kind, Value, file, fraction, optional, place, size, switch, text, time, whole, word
 from weft.records import LinkKind
-from weft.spec import OWN_RESULT, About
+from weft.spec import OWN_RESULT, About, Reader
 
 
 def _link_kinds() -> Sequence[str]:
@@ -44,13 +44,13 @@ READERS: dict[str, Kind] = {
     "text file": file(checks.text_file),
     "who": text("WHO"),
 }
-"""What texts and lists can be, by the names that fields of the specification use."""
+"""What texts and lists can be, by the names that types of the specification use."""
 
 
-def kind_of(name: str, type_: object, default: Value, about: About) -> Kind:
+def kind_of(name: str, type_: object, default: Value, about: About, reader: Reader | None) -> Kind:
     """The kind of value of a field: ``int`` and ``float`` by the unit at the end of its name."""
-    if about.reader:
-        return READERS[about.reader]
+    if reader is not None:
+        return READERS[reader.name]
     if isinstance(type_, UnionType):
         (bare,) = (part for part in get_args(type_) if part is not type(None))
         return optional(_plain(name, bare, default, about), about.none)
@@ -68,4 +68,4 @@ def _plain(name: str, type_: object, default: Value, about: About) -> Kind:
         return time(**bounds) if name.endswith("_s") else fraction()
     if isinstance(type_, type) and issubclass(type_, StrEnum):
         return word(type_)
-    raise TypeError(f"the option of the field {name} names no reader, and {type_} does not say how it is read")
+    raise TypeError(f"the type of the field {name} has no Reader, and {type_} does not say how it is read")

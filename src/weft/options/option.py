@@ -11,7 +11,7 @@ from msgspec.structs import FieldInfo
 
 from weft.options.kinds import kind_of
 from weft.options.values import Kind, Value
-from weft.spec import About, CrawlSpec, Group, Order, Run
+from weft.spec import About, CrawlSpec, Group, Order, Reader, Run
 
 _D = TypeVar("_D", About, Group)
 MANY = "; may be given many times"
@@ -108,7 +108,8 @@ def _options() -> Iterator[Option]:
 
 def _option(section: str, field: FieldInfo, type_: type, about: About, group: Group) -> Option:
     """The option of one field; what is not said of it is taken from the field and its group."""
-    kind = kind_of(field.name, type_, field.default, about)
+    reader = next((one for one in field.type.__metadata__ if isinstance(one, Reader)), None)
+    kind = kind_of(field.name, type_, field.default, about, reader)
     return Option(
         name=about.name or group.prefix + _without_unit(field.name).replace("_", "-"),
         section=section,
