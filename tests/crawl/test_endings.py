@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from conftest import Run, Weft
+from command import Run, Weft
 from web import Site
 
 QUICK = ("--delay", "0", "--sitemaps", "no")
