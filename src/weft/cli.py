@@ -77,7 +77,7 @@ def _main(argv: Sequence[str]) -> int:
 
 def tell(message: str) -> None:
     """Tells the user something on stderr, in a line that says who speaks; what is asked for goes to stdout."""
-    from weft.safe import shown
+    from weft.text.safe import shown
 
     print(f"weft: {shown(message)}", file=sys.stderr)
 

@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping
 import msgspec
 import xxhash
 
-from weft.dates import iso_of_http_date, moment_of_http_date
 from weft.errors import POLICIES, Cause
 from weft.location import REDIRECTS, location_of
 from weft.records import PAGE, Failure, Fetched, Lease, LinkKind, Links, Parsed, Visit
 from weft.spec import Limits
+from weft.text.dates import iso_of_http_date, moment_of_http_date
 from weft.text.patterns import regex
 
 SLOW_DOWN = frozenset({429, 503})

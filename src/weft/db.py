@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 
 from weft.errors import HOW_TO_BEGIN, FolderError, StoreError
-from weft.human import command
+from weft.text.human import command
 
 Migration = Callable[[sqlite3.Connection], None]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from weft.conclude import Concluded
 from weft.fetch.site import AskAgain, Learnt
-from weft.human import counted, human_span
 from weft.records import Failure, Fetched
+from weft.text.human import counted, human_span
 from weft.url import site_of
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 
 from weft.errors import HOW_TO_BEGIN, FolderError
-from weft.human import command
+from weft.text.human import command
 from weft.text.patterns import regex
 
 try:

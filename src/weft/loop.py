@@ -16,8 +16,8 @@ from weft.conclude import PASSING_STATUSES, Concluded, back_off
 from weft.errands import Errands
 from weft.errors import POLICIES, STALLS_MAX, BugError, Cause
 from weft.frontier.settling import Settled
-from weft.human import command
 from weft.records import PAGE, Ending, Failure, Lease, Progress, Purpose, StopReason
+from weft.text.human import command
 from weft.url import host_of, origin_of
 
 if TYPE_CHECKING:

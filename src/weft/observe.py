@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO, assert_never
 
 from weft import native
-from weft.dates import iso_of_ms
 from weft.errors import Cause, StoreError
-from weft.human import about, command, counted, human_bytes, human_moment, human_seconds
 from weft.records import PAGE, Ending, FailedSeeds, Progress, Purpose, SiteLimit, StopReason
-from weft.safe import cell, shown
 from weft.spec import ShownLogs
+from weft.text.dates import iso_of_ms
+from weft.text.human import about, command, counted, human_bytes, human_moment, human_seconds
+from weft.text.safe import cell, shown
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -19,7 +19,6 @@ from weft.db import explain, open_writer
 from weft.errors import FolderError, SpecError, StoreError
 from weft.fetch.http.bounds import make_room_for_files
 from weft.folder import Folder, in_use, not_begun
-from weft.human import command
 from weft.loop import Crawl, Observer
 from weft.options import differences, read_spec, seeds_differ, write_spec
 from weft.own import check_parts
@@ -29,6 +28,7 @@ from weft.spec import CrawlSpec, SitePace
 from weft.store.schema import MIGRATIONS
 from weft.store.warc_recovery import our_files
 from weft.streams import ending_signals
+from weft.text.human import command
 
 Warn = Callable[[str], None]
 _SEEDS_COMPARED = 10_000

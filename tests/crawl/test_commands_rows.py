@@ -25,7 +25,7 @@ from web import Line, Request, Site, html_page, sized
 from weft.derive.broken import broken_counts, broken_words
 from weft.derive.read import LinkRow, Page, StoredCrawl
 from weft.derive.table import Column, write_table
-from weft.safe import cell, in_json, shown, shown_text
+from weft.text.safe import cell, in_json, shown, shown_text
 
 
 @pytest.fixture(scope="module")

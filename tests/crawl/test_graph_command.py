@@ -25,7 +25,7 @@ from weft.derive.graph.merging import united
 from weft.derive.graph.where import Filter
 from weft.derive.graph.write import file_name
 from weft.errors import SpecError
-from weft.safe import in_xml
+from weft.text.safe import in_xml
 
 FORMS = ("gexf", "graphml", "net", "csv", "parquet", "dot", "json")
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from web import Site
 
 from weft import native
-from weft.dates import iso_of_http_date
+from weft.text.dates import iso_of_http_date
 from weft.text.patterns import regex
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"

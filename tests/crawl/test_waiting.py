@@ -22,7 +22,7 @@ from web import NameServer, Request, Response, Site, html_page
 import weft
 from weft.derive.read import StoredCrawl
 from weft.frontier.pace import next_pace_s
-from weft.human import human_moment
+from weft.text.human import human_moment
 
 # --- TLS (issue 4, section 4)
 

@@ -25,9 +25,14 @@ def test_a_cookie_goes_back_where_it_came_from_and_nowhere_else() -> None:
     jar = jar_with("id=1; Path=/; Domain=example.org")
     assert jar.header_for("https://www.example.org/", NOW) == "id=1"
     for url in (
-        "http://www.example.org/", "https://www.example.org:8443/", "https://example.org/", "https://a.www.example.org/",
-        "https://other.org/", "https://xwww.example.org/", "https://www.example.org.evil.test/",
-    ):  # fmt: skip
+        "http://www.example.org/",
+        "https://www.example.org:8443/",
+        "https://example.org/",
+        "https://a.www.example.org/",
+        "https://other.org/",
+        "https://xwww.example.org/",
+        "https://www.example.org.evil.test/",
+    ):
         assert jar.header_for(url, NOW) is None
 
 

@@ -95,7 +95,10 @@ def links(markup: str | bytes, url: str = URL) -> list[tuple[str, str]]:
         ("<map><area href=x alt=y><area alt=z></map>", [("area", "http://h.test/dir/x")]),
         ("<link rel=stylesheet href=s.css>", [("style", "http://h.test/dir/s.css")]),
         ("<link rel='Alternate StyleSheet' href=s.css>", [("style", "http://h.test/dir/s.css")]),
-        ("<link rel=next href=2><link rel=icon href=i>", [("link", "http://h.test/dir/2"), ("link", "http://h.test/dir/i")]),
+        (
+            "<link rel=next href=2><link rel=icon href=i>",
+            [("link", "http://h.test/dir/2"), ("link", "http://h.test/dir/i")],
+        ),
         ("<link rel=sitemap href=/s.xml>", [("link", "http://h.test/s.xml")]),
         ("<link rel=canonical href=/c>", [("canonical", "http://h.test/c")]),
         ("<link rel=next href=''>", []),
@@ -106,15 +109,23 @@ def links(markup: str | bytes, url: str = URL) -> list[tuple[str, str]]:
             "<base href=/b/><a href=1>y</a>"
             "<iframe srcdoc='&lt;a href=2&gt;&lt;p onclick=&quot;location=&#39;3&#39;&quot;&gt;' src=4></iframe>"
             "<a href=5>y</a>",
-            [("a", "http://h.test/b/1"), ("a", "http://h.test/b/2"), ("onclick", "http://h.test/b/3"),
-             ("iframe", "http://h.test/b/4"), ("a", "http://h.test/b/5")],
+            [
+                ("a", "http://h.test/b/1"),
+                ("a", "http://h.test/b/2"),
+                ("onclick", "http://h.test/b/3"),
+                ("iframe", "http://h.test/b/4"),
+                ("a", "http://h.test/b/5"),
+            ],
         ),
         (
             "<iframe srcdoc='&lt;base href=/in/&gt;&lt;a href=1&gt;'></iframe><frame srcdoc='&lt;a href=x&gt;'>"
             "<a href=2>y</a>",
             [("a", "http://h.test/in/1"), ("a", "http://h.test/dir/2")],
         ),
-        ("<iframe srcdoc='&lt;iframe srcdoc=&quot;&amp;lt;a href=x>&quot; src=y>'>", [("iframe", "http://h.test/dir/y")]),
+        (
+            "<iframe srcdoc='&lt;iframe srcdoc=&quot;&amp;lt;a href=x>&quot; src=y>'>",
+            [("iframe", "http://h.test/dir/y")],
+        ),
         ("<form action=f><input></form><form></form>", [("form", "http://h.test/dir/f")]),
         ("<meta http-equiv=refresh content='0; url=r'>", [("refresh", "http://h.test/dir/r")]),
         ("<meta http-equiv=refresh content='5'>", []),
@@ -127,12 +138,21 @@ def links(markup: str | bytes, url: str = URL) -> list[tuple[str, str]]:
         ("<input type=IMAGE src=i><input src=j>", [("image", "http://h.test/dir/i")]),
         ("<script src=s.js></script><script>1</script>", [("script", "http://h.test/dir/s.js")]),
         ("<video src=v poster=p></video>", [("media", "http://h.test/dir/v"), ("image", "http://h.test/dir/p")]),
-        ("<audio><source src=v><track src=t></audio>", [("media", "http://h.test/dir/v"), ("media", "http://h.test/dir/t")]),
+        (
+            "<audio><source src=v><track src=t></audio>",
+            [("media", "http://h.test/dir/v"), ("media", "http://h.test/dir/t")],
+        ),
         ("<embed src=e><object data=o></object>", [("embed", "http://h.test/dir/e"), ("embed", "http://h.test/dir/o")]),
         ("<applet code=a.class></applet>", [("embed", "http://h.test/dir/a.class")]),
         ("<blockquote cite=x>q</blockquote><body background=b>", []),
-        ("<svg><a href=x>y</a><a xlink:href=z>y</a></svg>", [("a", "http://h.test/dir/x"), ("a", "http://h.test/dir/z")]),
-        ("<svg><image xlink:href=i /><script href=s /></svg>", [("image", "http://h.test/dir/i"), ("script", "http://h.test/dir/s")]),
+        (
+            "<svg><a href=x>y</a><a xlink:href=z>y</a></svg>",
+            [("a", "http://h.test/dir/x"), ("a", "http://h.test/dir/z")],
+        ),
+        (
+            "<svg><image xlink:href=i /><script href=s /></svg>",
+            [("image", "http://h.test/dir/i"), ("script", "http://h.test/dir/s")],
+        ),
         ("<a xlink:href=x>y</a>", []),
         ("<template><a href=x>y</a><base href=/b/></template><a href=z>y</a>", [("a", "http://h.test/dir/z")]),
         ("<template><template><a href=x></a></template></template><a href=z>y</a>", [("a", "http://h.test/dir/z")]),
@@ -140,10 +160,13 @@ def links(markup: str | bytes, url: str = URL) -> list[tuple[str, str]]:
         ("<noscript><a href=x>y</a></noscript>", [("a", "http://h.test/dir/x")]),
         ("<!-- <a href=x>y</a> --><script>'<a href=x>'</script><textarea><a href=x></textarea>", []),
         ("<title><a href=x></title><style><a href=x></style><a href=z>y</a>", [("a", "http://h.test/dir/z")]),
-        ("<table><a href=x>y</a><tr><td><a href=z>y</a></table>", [("a", "http://h.test/dir/x"), ("a", "http://h.test/dir/z")]),
+        (
+            "<table><a href=x>y</a><tr><td><a href=z>y</a></table>",
+            [("a", "http://h.test/dir/x"), ("a", "http://h.test/dir/z")],
+        ),
         ("<a href=x>y<a href=z>y", [("a", "http://h.test/dir/x"), ("a", "http://h.test/dir/z")]),
         ("<p onclick=\"location.href='x'\">y</p>", [("onclick", "http://h.test/dir/x")]),
-        ('<p ONCLICK=\'document.location = "x";\'>y</p>', [("onclick", "http://h.test/dir/x")]),
+        ("<p ONCLICK='document.location = \"x\";'>y</p>", [("onclick", "http://h.test/dir/x")]),
         ("<p onclick=\"window.location='x'; return false\">y</p>", [("onclick", "http://h.test/dir/x")]),
         ("<p onclick=\"window.location.assign( 'x' )\">y</p>", [("onclick", "http://h.test/dir/x")]),
         ("<p onclick=\"location.replace('x')\">y</p>", [("onclick", "http://h.test/dir/x")]),
@@ -156,9 +179,12 @@ def links(markup: str | bytes, url: str = URL) -> list[tuple[str, str]]:
             "<a href=a onclick=\"location='b'\">y</a><a href=c>y</a>",
             [("a", "http://h.test/dir/a"), ("onclick", "http://h.test/dir/b"), ("a", "http://h.test/dir/c")],
         ),
-        ("<template><p onclick=\"location='x'\"><a href=y></a></template><a href=z>y</a>", [("a", "http://h.test/dir/z")]),
+        (
+            "<template><p onclick=\"location='x'\"><a href=y></a></template><a href=z>y</a>",
+            [("a", "http://h.test/dir/z")],
+        ),
     ],
-)  # fmt: skip
+)
 def test_links(markup: str, expected: list[tuple[str, str]]) -> None:
     """G2, E21: links of every kind, in document order, as a browser without scripts has them."""
     assert links(markup) == expected

@@ -8,8 +8,8 @@ from weft.commands.machine import print_json
 from weft.commands.progress import ShownProgress
 from weft.derive.check import Report, check_folder
 from weft.derive.read import StoredCrawl
-from weft.human import counted, human_bytes
-from weft.safe import shown
+from weft.text.human import counted, human_bytes
+from weft.text.safe import shown
 
 
 def run(args: argparse.Namespace) -> int:

@@ -14,11 +14,11 @@ from pathlib import Path
 from weft.cli import tell
 from weft.commands.machine import print_json
 from weft.demo.run import Facts, run_demo
-from weft.human import command, counted, human_bytes
 from weft.loop import Observer
 from weft.observe import CsvLogs, LiveScreen, is_terminal
 from weft.records import StopReason
-from weft.safe import shown
+from weft.text.human import command, counted, human_bytes
+from weft.text.safe import shown
 
 _WIDTH = 10
 _FAILED = 1

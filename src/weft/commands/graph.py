@@ -18,8 +18,8 @@ from weft.derive.rows import FORMATS as ROW_FORMATS
 from weft.derive.rows import write_rows
 from weft.derive.table import Column
 from weft.errors import FolderError, SpecError, StoreError
-from weft.human import counted
 from weft.ports import Progress
+from weft.text.human import counted
 
 LOST_COLUMNS = (
     Column("depth", ("depth",), 5, right=True),

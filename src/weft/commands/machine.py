@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from weft.safe import in_json
+from weft.text.safe import in_json
 
 
 def print_json(value: object) -> None:

@@ -7,7 +7,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from weft.safe import shown
+from weft.text.safe import shown
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

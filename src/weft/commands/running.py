@@ -12,7 +12,6 @@ from weft import __version__, native
 from weft.cli import tell, warn
 from weft.commands.progress import ShownProgress
 from weft.errors import WeftError
-from weft.human import counted
 from weft.loop import Crawl, Observer
 from weft.observe import CsvLogs, LiveScreen, Notes, PlainLines, RunLog, closing_words, is_terminal
 from weft.ports import silent
@@ -20,6 +19,7 @@ from weft.records import StopReason
 from weft.results import result_folder, write_results
 from weft.session import Plan, run_plan
 from weft.spec import Politeness, ShownLogs
+from weft.text.human import counted
 
 _log = logging.getLogger("weft.commands")
 

@@ -10,8 +10,8 @@ from weft.derive.body import Answer, answer_of, body_of, never_answered
 from weft.derive.nearest import nearest_urls
 from weft.derive.read import Page, StoredCrawl
 from weft.errors import WeftError
-from weft.human import command, counted
-from weft.safe import piped_text, shown, shown_text
+from weft.text.human import command, counted
+from weft.text.safe import piped_text, shown, shown_text
 
 
 def run(args: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ from weft.derive.stats import Statistics, gather
 from weft.derive.stats.machine import csv_of, json_of
 from weft.derive.stats.tell import lines_of
 from weft.errors import SpecError
-from weft.safe import in_json
+from weft.text.safe import in_json
 
 _ENDINGS = {".json": "json", ".csv": "csv", ".html": "html", ".htm": "html"}
 

@@ -6,7 +6,7 @@ import argparse
 
 from weft.commands.machine import print_json
 from weft.derive.read import StoredCrawl
-from weft.human import counted, human_bytes, human_seconds
+from weft.text.human import counted, human_bytes, human_seconds
 
 
 def run(args: argparse.Namespace) -> int:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from weft.commands.machine import print_json
 from weft.derive.read import StoredCrawl
 from weft.derive.why import Attempt, Found, RobotsSays, Story, story_of
-from weft.human import counted
-from weft.safe import shown
+from weft.text.human import counted
+from weft.text.safe import shown
 
 _WIDTH = 11
 

@@ -20,12 +20,12 @@ from weft.derive.read import Page, StoredCrawl
 from weft.derive.why import Story, story_of
 from weft.errors import Cause, FolderError, Reason
 from weft.folder import Folder
-from weft.human import counted
 from weft.loop import Observer
 from weft.options import read_spec, spec_of
 from weft.ports import silent
 from weft.records import State, StopReason
 from weft.session import Plan, plan_crawl, plan_resume, run_plan
+from weft.text.human import counted
 
 HOSTS = 4
 PAGES = 260

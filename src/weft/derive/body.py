@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from weft.errors import WeftError
-from weft.human import command
 from weft.records import Purpose
+from weft.text.human import command
 
 if TYPE_CHECKING:
     from weft.derive.read import StoredCrawl

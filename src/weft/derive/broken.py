@@ -7,7 +7,7 @@ from pathlib import Path
 from weft.derive.read import StoredCrawl
 from weft.derive.read.broken import broken_urls
 from weft.derive.read.links import targets_of
-from weft.human import command, counted
+from weft.text.human import command, counted
 
 _LINKS_A_SECOND = 5_000_000
 _SHARE = 0.01

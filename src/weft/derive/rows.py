@@ -24,7 +24,7 @@ from weft.derive.table import Column, write_table
 from weft.errors import SpecError, WeftError
 from weft.extras import need
 from weft.folder import Folder
-from weft.safe import cell, in_json
+from weft.text.safe import cell, in_json
 
 if TYPE_CHECKING:
     import pyarrow

@@ -7,7 +7,7 @@ from typing import IO, NamedTuple
 
 import msgspec
 
-from weft.safe import shown
+from weft.text.safe import shown
 
 _ROOM = 32  # for a URL to say something
 _LEAST_WIDTH = 8

@@ -85,7 +85,9 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def surt_key(url: str) -> str:
-    """The key of an http or https URL, e.g. ``org,example)/path?a=1&b=2`` for ``http://www.example.org/Path/?b=2&a=1``."""
+    """The key of an http or https URL, e.g. ``org,example)/path?a=1&b=2`` for
+    ``http://www.example.org/Path/?b=2&a=1``.
+    """
     scheme, _, rest = url.partition("://")
     authority, _, tail = rest.partition("/")
     if _SIMPLE_TAIL.fullmatch(tail):

@@ -11,9 +11,9 @@ from weft.derive.check.report import MOST_TOLD
 from weft.derive.read import PackedLink
 from weft.errors import Cause, Reason
 from weft.frontier.runs import ids_of, look_up
-from weft.human import counted
 from weft.records import LinkKind, Purpose
 from weft.store.losses import LOST_RECORD
+from weft.text.human import counted
 
 _CHUNK = 5_000
 _STATES = {"W": "waiting", "R": "running", "C": "completed", "E": "errors", None: "refused"}

@@ -9,8 +9,8 @@ from weft.derive.check.index import check_index
 from weft.derive.check.report import Report
 from weft.derive.read import StoredCrawl
 from weft.errors import FolderError, SpecError
-from weft.human import command
 from weft.ports import Progress
+from weft.text.human import command
 
 
 def check_folder(crawl: StoredCrawl, progress: Progress) -> Report:

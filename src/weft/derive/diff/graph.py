@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from weft.derive.diff.compare import ADDED, CHANGED, GONE, MOVED, SAME, Comparison
 from weft.derive.graph.look import Color, Rings, size_of
 from weft.derive.graph.model import Edge, Field, Kind, Look, Node
-from weft.human import counted
 from weft.ports import Progress, silent
+from weft.text.human import counted
 
 COLORS: dict[str, Color] = {
     ADDED: (44, 160, 80),

@@ -15,8 +15,8 @@ from weft.derive.graph.pages import PageGraph
 from weft.derive.graph.select import Nodes
 from weft.derive.graph.where import EdgeFilter, Filter
 from weft.derive.read.links import decoded
-from weft.human import counted
 from weft.ports import Progress, silent
+from weft.text.human import counted
 from weft.url import domain_of, host_of_site, path_of
 
 GROUP_FIELDS = (

@@ -12,9 +12,9 @@ from weft.derive.graph.model import Kind, Value
 from weft.derive.graph.pages import PageGraph
 from weft.derive.read import Page, StoredCrawl
 from weft.errors import SpecError
-from weft.human import command
 from weft.ports import Progress, silent
 from weft.store.schema import MIGRATIONS
+from weft.text.human import command
 
 _BATCH = 5_000
 _TYPES = {Kind.REAL: "REAL", Kind.WHOLE: "INTEGER", Kind.TEXT: "TEXT", Kind.FLAG: "INTEGER"}

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from weft.dates import iso_of_ms
 from weft.derive.graph.look import Color, Painter
 from weft.derive.graph.model import Choice, Edge, Field, Kind, Look, Merged, Node, Value
 from weft.derive.graph.select import Nodes
@@ -16,9 +15,10 @@ from weft.derive.graph.where import EdgeFilter
 from weft.derive.read import Hop, PackedLink
 from weft.derive.read.links import decoded
 from weft.errors import SpecError
-from weft.human import command, counted
 from weft.ports import Progress, silent
 from weft.records import LinkKind
+from weft.text.dates import iso_of_ms
+from weft.text.human import command, counted
 
 _AT_ONCE = 500
 _KINDS = {kind.value: kind.label for kind in LinkKind}

@@ -11,7 +11,7 @@ from weft.derive.graph.look import Color
 from weft.derive.graph.model import Graph
 from weft.derive.graph.scene import HEIGHT, WIDTH, Curve, Scene, Text, scene_of
 from weft.ports import Progress, silent
-from weft.safe import in_xml
+from weft.text.safe import in_xml
 
 _FONTS = ("DejaVuSans.ttf", "NotoSans-Regular.ttf", "Arial.ttf", "Helvetica.ttc", "LiberationSans-Regular.ttf")
 _BOLD = ("DejaVuSans-Bold.ttf", "NotoSans-Bold.ttf", "Arial_Bold.ttf", "LiberationSans-Bold.ttf")

@@ -15,9 +15,9 @@ from urllib.parse import unquote
 
 from weft.derive.graph.look import Color
 from weft.derive.graph.model import Graph, Node
-from weft.human import counted
 from weft.ports import Progress, silent
-from weft.safe import shown
+from weft.text.human import counted
+from weft.text.safe import shown
 
 if TYPE_CHECKING:
     import igraph

@@ -12,7 +12,7 @@ import msgspec
 from weft.derive.graph.model import Edge, Graph, Kind, Node
 from weft.derive.rows import batches
 from weft.ports import Progress, silent
-from weft.safe import cell, in_json, shown
+from weft.text.safe import cell, in_json, shown
 
 _ROW_GROUP = 50_000
 

@@ -13,7 +13,6 @@ from urllib.parse import urljoin
 
 import msgspec
 
-from weft.dates import iso_of_ms
 from weft.db import explain, open_reader
 from weft.derive.read.links import decoded, links_of, packs_of
 from weft.derive.read.model import LinkRow, PackedLink, Page, Place, Status
@@ -23,6 +22,7 @@ from weft.folder import Folder, not_begun
 from weft.records import RunState, StopReason
 from weft.spec import CrawlSpec
 from weft.store.schema import VERSION, lend_views
+from weft.text.dates import iso_of_ms
 from weft.url import DEFAULT_RULES, Normalizer, parse
 
 if TYPE_CHECKING:

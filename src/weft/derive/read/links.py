@@ -11,8 +11,8 @@ import msgspec
 from weft.derive.read.broken import broken_urls
 from weft.derive.read.model import COUNTED_VISIT, Hop, LinkRow, PackedLink, Place
 from weft.errors import FolderError, WeftError
-from weft.human import command
 from weft.records import LinkKind, Purpose
+from weft.text.human import command
 from weft.url import site_of
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from weft.dates import iso_of_ms
 from weft.derive.body import Content
 from weft.derive.read.links import in_links_of
 from weft.derive.read.model import COUNTED_VISIT, Page
 from weft.errors import Cause
+from weft.text.dates import iso_of_ms
 
 if TYPE_CHECKING:
     from weft.derive.duplicates.verdicts import Verdict

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from weft.derive.report.markup import Html, tag, text
 from weft.derive.stats.model import Bar, Counts, Timeline
-from weft.human import counted, human_seconds
+from weft.text.human import counted, human_seconds
 
 _BARS = 10
 _COLUMNS = 16

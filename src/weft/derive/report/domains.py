@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from weft.derive.report.charts import short
 from weft.derive.report.markup import Html, tag, text
 from weft.derive.stats.model import DomainLink
-from weft.human import counted
+from weft.text.human import counted
 
 SHOWN = 36
 _ROWS = 40

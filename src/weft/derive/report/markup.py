@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from weft.safe import in_xml, shown
+from weft.text.safe import in_xml, shown
 
 _LONGEST_TEXT = 300
 _LONGEST_URL = 2_000

@@ -11,7 +11,7 @@ from weft.derive.report.markup import Html, join, link, tag
 from weft.derive.report.sitemap import MapData
 from weft.derive.stats import Statistics
 from weft.derive.stats.model import Across, DomainLink, Numbers, SiteGroup, Totals
-from weft.human import counted, human_bytes, human_seconds
+from weft.text.human import counted, human_bytes, human_seconds
 
 _URLS = 500
 _NAMED = 5

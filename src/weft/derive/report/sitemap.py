@@ -12,7 +12,7 @@ import msgspec
 
 from weft.derive.stats import Statistics
 from weft.derive.stats.links import HYPERLINKS
-from weft.safe import shown
+from weft.text.safe import shown
 
 MOST_PAGES = 5_000
 _MOST_SITES = 150

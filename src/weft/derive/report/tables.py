@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from weft.derive.report.markup import Html, link, tag
 from weft.derive.stats.model import AgainstSite, Broken, Chain, Counts, Noted, Numbers
-from weft.human import counted, human_bytes
+from weft.text.human import counted, human_bytes
 
 _HOLDERS = 20
 _BROKEN = 1_000

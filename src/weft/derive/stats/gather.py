@@ -208,7 +208,7 @@ class Statistics:
     # ---- the crawl -------------------------------------------------------------------------------------------
 
     def _first_start(self) -> str | None:
-        from weft.dates import iso_of_ms
+        from weft.text.dates import iso_of_ms
 
         return iso_of_ms(self.crawl.connection.execute("SELECT min(started_ms) FROM run").fetchone()[0])
 

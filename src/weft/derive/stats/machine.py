@@ -11,7 +11,7 @@ import msgspec
 
 from weft.derive.stats.gather import Statistics
 from weft.derive.stats.model import Numbers, Totals
-from weft.safe import cell
+from weft.text.safe import cell
 
 
 class Figure(NamedTuple):

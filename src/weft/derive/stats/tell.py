@@ -7,8 +7,8 @@ from itertools import islice
 
 from weft.derive.stats.gather import Statistics
 from weft.derive.stats.model import Across, Against, AgainstSite, Numbers, Totals
-from weft.human import command, counted, human_bytes, human_seconds
-from weft.safe import shown
+from weft.text.human import command, counted, human_bytes, human_seconds
+from weft.text.safe import shown
 
 _WORD = 12
 _SITES = 20

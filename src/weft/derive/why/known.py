@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from weft.dates import iso_of_ms
 from weft.derive.meanings import CAUSES
 from weft.derive.read import Page, StoredCrawl
 from weft.derive.why.facts import attempts_of, body_of, found_of, rewritten_of, robots_of, same_body_of, spec_of
 from weft.derive.why.refusals import matches, max_depth_of, refusal_of
 from weft.derive.why.story import Found, RobotsSays, Story
 from weft.errors import POLICIES, Cause, Reason
-from weft.human import command
 from weft.records import Verdict
+from weft.text.dates import iso_of_ms
+from weft.text.human import command
 
 
 def known_story(crawl: StoredCrawl, url: str, page_id: int, page: Page) -> Story:

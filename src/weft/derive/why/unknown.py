@@ -13,8 +13,8 @@ from weft.derive.why.facts import first_link_to, rewritten_of, robots_of, spec_o
 from weft.derive.why.refusals import SEEDS, refusal_of
 from weft.derive.why.story import Story
 from weft.errors import Reason
-from weft.human import command, counted
 from weft.records import Verdict
+from weft.text.human import command, counted
 from weft.url import site_of
 
 
