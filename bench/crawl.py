@@ -220,7 +220,7 @@ SELECT u.text FROM visit v JOIN url u ON u.id = v.url WHERE v.purpose = 0 AND v.
 # --- where the time goes
 
 STAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("sqlite", ("libsqlite3", "_sqlite", "sqlite3", "weft/db.py")),
+    ("sqlite", ("libsqlite3", "_sqlite", "sqlite3", "weft/db/connection.py")),
     ("curl", ("libcurl", "pycurl", "weft/fetch/")),
     (
         "warc",

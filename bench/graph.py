@@ -21,8 +21,8 @@ from pathlib import Path
 from process import command_of, cost_of, environment, use_source_tree
 
 use_source_tree()
-from weft.db import open_writer  # noqa: E402 - found only now
-from weft.store.schema import MIGRATIONS  # noqa: E402
+from weft.db.connection import open_writer  # noqa: E402 - found only now
+from weft.db.schema import MIGRATIONS  # noqa: E402
 
 BATCH = 5_000
 OUTSIDE = 0.1  # URLs that were never asked, for each page

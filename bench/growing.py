@@ -15,7 +15,8 @@ from pathlib import Path
 from xxhash import xxh3_64_intdigest
 
 from weft.crew.cores import settle_memory
-from weft.db import Database, open_writer
+from weft.db.connection import Database, open_writer
+from weft.db.schema import MIGRATIONS
 from weft.frontier.given import Memory, Policies
 from weft.frontier.pages import Hand
 from weft.frontier.polite import Schedule
@@ -25,7 +26,6 @@ from weft.frontier.sql import SqlFrontier
 from weft.ports import Clock, Parent, Pass
 from weft.records import ADMITTED, Lease, Links, Verdict
 from weft.spec import CrawlSpec, Paces, Politeness
-from weft.store.schema import MIGRATIONS
 from weft.url import DEFAULT_RULES, Normalizer
 
 HOT_SHARE = 0.2  # of all URLs on one host

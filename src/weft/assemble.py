@@ -20,7 +20,8 @@ from weft.crew.alone import Alone
 from weft.crew.cores import give_memory_back, memory_b, share_of_memory, usable_cores
 from weft.crew.finish import Finisher, make_archive, needs_trees
 from weft.crew.mark import WORKER_SLOTS, ParseMark, add_slots, make_marks, marked_page
-from weft.db import Database, open_writer
+from weft.db.connection import Database, open_writer
+from weft.db.schema import MIGRATIONS
 from weft.errors import Cause, StoreError, means_full_disk
 from weft.fetch.cookies import CookieJar, CookieRow
 from weft.fetch.http import Fetcher
@@ -43,7 +44,6 @@ from weft.spec import CrawlSpec, PageOrder, Skip
 from weft.store.cdxj import stored_rows, write_cdxj
 from weft.store.copies import StoredCopies
 from weft.store.losses import note_losses
-from weft.store.schema import MIGRATIONS
 from weft.store.sql import SqlStore
 from weft.store.warc_recovery import keep_aside, recover
 from weft.url import Normalizer, host_of, origin_of, site_of

@@ -15,7 +15,8 @@ import msgspec
 
 from weft.assemble import make_nursery, make_parts, open_crawl, run_crawl
 from weft.crew.cores import settle_memory
-from weft.db import explain, open_writer
+from weft.db.connection import explain, open_writer
+from weft.db.schema import MIGRATIONS
 from weft.errors import FolderError, SpecError, StoreError
 from weft.fetch.http.bounds import make_room_for_files
 from weft.folder import Folder, in_use, not_begun
@@ -25,7 +26,6 @@ from weft.own import check_parts
 from weft.records import StopReason
 from weft.seeds import Seed, default_folder, read_seeds
 from weft.spec import CrawlSpec, SitePace
-from weft.store.schema import MIGRATIONS
 from weft.store.warc_recovery import our_files
 from weft.streams import ending_signals
 from weft.text.human import command
@@ -172,8 +172,8 @@ def _has_begun(folder: Folder, warn: Warn) -> bool:
 
 
 def _is_seeded(folder: Folder) -> bool:
-    from weft.db import open_reader
-    from weft.store.schema import VERSION
+    from weft.db.connection import open_reader
+    from weft.db.schema import VERSION
 
     reader = open_reader(folder.db, VERSION)
     try:

@@ -517,10 +517,10 @@ def synthetic(folder: Path, count: int) -> None:
     """A crawl of ``count`` pages with ten links each, written without crawling."""
     import msgspec
 
-    from weft.db import open_writer
+    from weft.db.connection import open_writer
+    from weft.db.schema import MIGRATIONS
     from weft.folder import Folder
     from weft.options import spec_of, write_spec
-    from weft.store.schema import MIGRATIONS
 
     place = Folder(folder)
     place.make()
@@ -551,8 +551,8 @@ def synthetic(folder: Path, count: int) -> None:
 
 def test_a_crawl_that_goes_on_while_it_is_read(tmp_path: Path) -> None:
     """DESIGN section 4: an export reads up to the largest visit at its start."""
-    from weft.db import open_writer
-    from weft.store.schema import MIGRATIONS
+    from weft.db.connection import open_writer
+    from weft.db.schema import MIGRATIONS
 
     synthetic(tmp_path / "c", 1_500)
     database = open_writer(tmp_path / "c" / "crawl.db", MIGRATIONS)

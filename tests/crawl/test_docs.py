@@ -16,6 +16,7 @@ from web import Response, Site
 
 from weft import __version__, native
 from weft.cli import COMMANDS, DONE, FAILED, INTERRUPTED, WRONG_USE
+from weft.db.schema import VERSION
 from weft.derive.read import LinkRow, Page, Status
 from weft.errors import (
     LINK_REASONS,
@@ -32,7 +33,6 @@ from weft.errors import (
 from weft.observe import COMMON_FIELDS, ERROR_FIELDS, RunLog
 from weft.records import LinkKind, State, StopReason
 from weft.spec import FOLLOWED_KINDS
-from weft.store.schema import VERSION
 
 DOCS = ROOT / "docs"
 
@@ -148,7 +148,7 @@ def tables_of(connection: sqlite3.Connection) -> dict[str, list[str]]:
 
 
 def test_every_table_and_column_is_documented() -> None:
-    from weft.store.schema import MIGRATIONS
+    from weft.db.schema import MIGRATIONS
 
     connection = sqlite3.connect(":memory:")
     for migrate in MIGRATIONS:

@@ -15,8 +15,10 @@ from frontiers import FakeTime, loopback, make_sql
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft import db, native
-from weft.db import ROWS_AT_ONCE, insert, open_writer
+from weft import native
+from weft.db import connection as db
+from weft.db.connection import ROWS_AT_ONCE, insert, open_writer
+from weft.db.schema import MIGRATIONS, create
 from weft.derive.read import StoredCrawl
 from weft.frontier import runs as runs_module
 from weft.frontier.leases import AddressOf
@@ -24,7 +26,6 @@ from weft.frontier.runs import CHUNK_ENTRIES, FAN_IN, Runs, empty_filter, look_e
 from weft.frontier.seen import Seen, fingerprint_of
 from weft.frontier.settling import Settled
 from weft.frontier.sql import SqlFrontier
-from weft.store.schema import MIGRATIONS, create
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
@@ -275,7 +276,7 @@ def test_sites_wait_on_disk(tmp_path: Path, in_ram: int, monkeypatch: pytest.Mon
 def make_sql_of(
     connection: sqlite3.Connection, time: FakeTime, in_ram: int, address_of: AddressOf = loopback
 ) -> SqlFrontier:
-    from weft.db import Database
+    from weft.db.connection import Database
 
     return make_sql(Database(connection, Path("crawl.db")), time, "bfs", 1, 10, in_ram, 16, address_of)
 

@@ -30,7 +30,8 @@ from weft.crew.messages import Hello, Report, pair, receive_blocking, send_block
 from weft.crew.rate import SharedRate
 from weft.crew.team import Team, Wanted
 from weft.crew.worker import _main as worker_main
-from weft.db import open_reader
+from weft.db.connection import open_reader
+from weft.db.schema import VERSION
 from weft.demo.server import Served
 from weft.derive.read import StoredCrawl
 from weft.folder import Folder
@@ -38,7 +39,6 @@ from weft.ports import Clock
 from weft.records import Lease
 from weft.spec import CrawlSpec
 from weft.store.bodies import SharedBodies, share_bodies
-from weft.store.schema import VERSION
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from memory_frontier import MemoryFrontier
 
-from weft.db import open_writer
+from weft.db.connection import open_writer
+from weft.db.schema import MIGRATIONS
 from weft.frontier.links import Home
 from weft.frontier.polite import AGAIN, END, Schedule, Site, Waiting
 from weft.frontier.settling import Settled
 from weft.ports import Pass
 from weft.records import Lease, Link, LinkKind, Links, Purpose, State, Visit
 from weft.spec import Limits
-from weft.store.schema import MIGRATIONS
 from weft.store.sql import SqlStore
 from weft.url import DEFAULT_RULES, Normalizer, site_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.db import Database
+from weft.db.connection import Database
 from weft.errors import Reason
 from weft.frontier.given import Memory, Policies
 from weft.frontier.leases import AddressOf

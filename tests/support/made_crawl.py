@@ -8,9 +8,9 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from weft.db import APPLICATION_ID
+from weft.db.connection import APPLICATION_ID
+from weft.db.schema import MIGRATIONS
 from weft.records import LinkKind
-from weft.store.schema import MIGRATIONS
 
 FIRST_MS = 1_700_000_000_000
 STATUSES = (200,) * 18 + (404, 301)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ops_robots import path_of
 from vectors import answer_to, vectors
 
+from weft.db.schema import TABLES
 from weft.errors import Cause
 from weft.fetch.robots import (
     ALLOW_ALL,
@@ -31,7 +32,6 @@ from weft.fetch.site import FRESH_MS, Learnt, SiteRules
 from weft.ports import Ask, Clock, Hold, Pass, Refuse
 from weft.records import Fetched
 from weft.spec import CrawlSpec
-from weft.store.schema import TABLES
 
 _ITSELF = "/robots.txt itself: by RFC 9309, section 2.2.2 it is always allowed, and a crawl asks for it"
 DIFFERENT = {

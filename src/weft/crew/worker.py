@@ -32,7 +32,8 @@ from weft.crew.messages import (
     send_blocking,
 )
 from weft.crew.rate import SharedRate
-from weft.db import open_reader
+from weft.db.connection import open_reader
+from weft.db.schema import VERSION
 from weft.errors import StoreError, WeftError
 from weft.fetch.http import Fetcher, Outcome
 from weft.folder import Folder
@@ -40,7 +41,6 @@ from weft.own import OwnParts
 from weft.ports import Clock
 from weft.records import Failure, FilePosition, Lease
 from weft.store.bodies import SharedBodies
-from weft.store.schema import VERSION
 from weft.store.sql import StoredBody, find_body
 
 REPORTED_AT_ONCE = 16

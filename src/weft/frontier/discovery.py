@@ -13,7 +13,7 @@ from itertools import chain
 
 import msgspec
 
-from weft.db import insert
+from weft.db.connection import insert
 from weft.errors import Reason
 from weft.frontier.given import Memory, Policies
 from weft.frontier.links import (

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from weft.db import insert
+from weft.db.connection import insert
 from weft.records import FilePosition, Visit
 from weft.store.bodies import SharedBodies
 

@@ -6,14 +6,14 @@ import sqlite3
 from collections.abc import Iterator
 from itertools import islice
 
-from weft.db import open_writer
+from weft.db.connection import open_writer
+from weft.db.schema import MIGRATIONS
 from weft.derive.graph.measures import FIELDS
 from weft.derive.graph.model import Kind, Value
 from weft.derive.graph.pages import PageGraph
 from weft.derive.read import Page, StoredCrawl
 from weft.errors import SpecError
 from weft.ports import Progress, silent
-from weft.store.schema import MIGRATIONS
 from weft.text.human import command
 
 _BATCH = 5_000

@@ -13,7 +13,8 @@ from urllib.parse import urljoin
 
 import msgspec
 
-from weft.db import explain, open_reader
+from weft.db.connection import explain, open_reader
+from weft.db.schema import VERSION, lend_views
 from weft.derive.read.links import decoded, links_of, packs_of
 from weft.derive.read.model import LinkRow, PackedLink, Page, Place, Status
 from weft.derive.read.pages import page_of, pages_of, verdict_on
@@ -21,7 +22,6 @@ from weft.errors import HOW_TO_BEGIN, NO_URL, FolderError, SpecError
 from weft.folder import Folder, not_begun
 from weft.records import RunState, StopReason
 from weft.spec import CrawlSpec
-from weft.store.schema import VERSION, lend_views
 from weft.text.dates import iso_of_ms
 from weft.url import DEFAULT_RULES, Normalizer, parse
 

@@ -1,0 +1,1 @@
+"""The database file: who opens it, and which tables are in it."""
