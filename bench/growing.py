@@ -14,6 +14,7 @@ from pathlib import Path
 
 from xxhash import xxh3_64_intdigest
 
+from weft.clock import Clock
 from weft.crew.cores import settle_memory
 from weft.db.connection import Database, open_writer
 from weft.db.schema import MIGRATIONS
@@ -23,7 +24,7 @@ from weft.frontier.polite import Schedule
 from weft.frontier.runs import FAN_IN, RUN_ENTRIES, Runs
 from weft.frontier.settling import Settled
 from weft.frontier.sql import SqlFrontier
-from weft.ports import Clock, Parent, Pass
+from weft.ports import Parent, Pass
 from weft.records import ADMITTED, Lease, Links, Verdict
 from weft.spec import CrawlSpec, Paces, Politeness
 from weft.url import DEFAULT_RULES, Normalizer

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from weft import __version__
+from weft.clock import Clock
 from weft.crew.alone import Alone
 from weft.crew.cores import give_memory_back, memory_b, share_of_memory, usable_cores
 from weft.crew.finish import Finisher, make_archive, needs_trees
@@ -36,8 +37,8 @@ from weft.frontier.sql import SqlFrontier
 from weft.judge.admit import Admission
 from weft.judge.duplicates import Skips
 from weft.loop import Crawl, Observer
-from weft.own import OwnParts
-from weft.ports import Clock, Crew
+from weft.plugins import OwnParts
+from weft.ports import Crew
 from weft.records import Ending, Progress, StopReason
 from weft.seeds import Seed
 from weft.spec import CrawlSpec, PageOrder, Skip

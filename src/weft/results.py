@@ -9,7 +9,7 @@ import msgspec
 
 from weft.errors import SpecError, StoreError
 from weft.folder import Folder
-from weft.own import OwnParts
+from weft.plugins import OwnParts
 from weft.ports import Progress
 from weft.spec import OWN_RESULT, CrawlSpec
 

@@ -22,7 +22,7 @@ from weft.fetch.http.bounds import make_room_for_files
 from weft.folder import Folder, in_use, not_begun
 from weft.loop import Crawl, Observer
 from weft.options import differences, read_spec, seeds_differ, write_spec
-from weft.own import check_parts
+from weft.plugins import check_parts
 from weft.records import StopReason
 from weft.seeds import Seed, default_folder, read_seeds
 from weft.spec import CrawlSpec, SitePace

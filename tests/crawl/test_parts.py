@@ -10,7 +10,7 @@ from test_rccrawler import ANY_TEST, SETTINGS, graph, set_up
 from web import Site
 
 from weft.errors import SpecError
-from weft.own import ROLES, OwnParts, check_parts, split_part
+from weft.plugins import ROLES, OwnParts, check_parts, split_part
 
 PARTS = '''
 """Parts of a user's own: one for each role."""

@@ -24,6 +24,7 @@ from web import Request, Response, Site, html_page
 
 from weft import crawl as weft_crawl
 from weft import native
+from weft.clock import Clock
 from weft.conclude import Concluded
 from weft.crew.mark import SLOT_B, ParseMark, add_slots, make_marks, marked_page
 from weft.crew.messages import Hello, Report, pair, receive_blocking, send_blocking
@@ -35,7 +36,6 @@ from weft.db.schema import VERSION
 from weft.demo.server import Served
 from weft.derive.read import StoredCrawl
 from weft.folder import Folder
-from weft.ports import Clock
 from weft.records import Lease
 from weft.spec import CrawlSpec
 from weft.store.bodies import SharedBodies, share_bodies

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from weft.clock import Clock
 from weft.db.connection import Database
 from weft.errors import Reason
 from weft.frontier.given import Memory, Policies
 from weft.frontier.leases import AddressOf
 from weft.frontier.polite import Schedule
 from weft.frontier.sql import SqlFrontier
-from weft.ports import Clock, Gate, Parent, Pass
+from weft.ports import Gate, Parent, Pass
 from weft.records import ADMITTED, LinkKind, Verdict
 from weft.spec import CrawlSpec, Limits, Paces, PageOrder, Politeness, Scope
 from weft.url import DEFAULT_RULES, Normalizer

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ops_robots import path_of
 from vectors import answer_to, vectors
 
+from weft.clock import Clock
 from weft.db.schema import TABLES
 from weft.errors import Cause
 from weft.fetch.robots import (
@@ -29,7 +30,7 @@ from weft.fetch.robots import (
     product_token,
 )
 from weft.fetch.site import FRESH_MS, Learnt, SiteRules
-from weft.ports import Ask, Clock, Hold, Pass, Refuse
+from weft.ports import Ask, Hold, Pass, Refuse
 from weft.records import Fetched
 from weft.spec import CrawlSpec
 

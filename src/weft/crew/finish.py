@@ -20,9 +20,9 @@ from weft.crew.mark import ParseMark
 from weft.errors import Cause
 from weft.fetch.http import user_agent_of
 from weft.fetch.robots import agents_of
-from weft.own import OwnParts
 from weft.parse.content import declared_type, field_that_counts, media_type
 from weft.parse.html import Headers, NeedsTree, Reading, parse_page, reads_quickly
+from weft.plugins import OwnParts
 from weft.records import PAGE, Failure, Fetched, Lease, Links, Parsed
 from weft.spec import CrawlSpec, Limits
 from weft.store.archive import Archive, FindBody, NoArchive

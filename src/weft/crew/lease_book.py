@@ -17,12 +17,13 @@ from zlib import crc32
 
 import msgspec
 
+from weft.clock import Clock
 from weft.conclude import Concluded, conclude_failure
 from weft.crew.member import Member
 from weft.crew.messages import ALL_SITES, Ended, Job, Report
 from weft.errors import Cause
 from weft.fetch.cookies import CookieJar
-from weft.ports import Clock, Returned, RoomAhead
+from weft.ports import Returned, RoomAhead
 from weft.records import Failure, Fetched, FilePosition, Lease
 from weft.spec import CrawlSpec, PageOrder
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from weft.clock import Clock
 from weft.conclude import Concluded
 from weft.crew.births import Births
 from weft.crew.cores import share_of_memory
@@ -30,7 +31,7 @@ from weft.errors import BugError, StoreError, WeftError
 from weft.fetch.cookies import CookieJar
 from weft.fetch.http import descriptor_budget
 from weft.folder import Folder
-from weft.ports import Clock, Returned, RoomAhead
+from weft.ports import Returned, RoomAhead
 from weft.records import Failure, Fetched, FilePosition, Lease
 from weft.spec import CrawlSpec
 from weft.store.bodies import share_bodies

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from weft.clock import Clock
 from weft.conclude import SLOW_DOWN, Concluded
 from weft.crew.cores import settle_memory
 from weft.crew.finish import Finisher, conclude_bug, make_archive
@@ -37,8 +38,7 @@ from weft.db.schema import VERSION
 from weft.errors import StoreError, WeftError
 from weft.fetch.http import Fetcher, Outcome
 from weft.folder import Folder
-from weft.own import OwnParts
-from weft.ports import Clock
+from weft.plugins import OwnParts
 from weft.records import Failure, FilePosition, Lease
 from weft.store.bodies import SharedBodies
 from weft.store.sql import StoredBody, find_body

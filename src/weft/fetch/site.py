@@ -8,10 +8,11 @@ from collections.abc import Callable
 
 import msgspec
 
+from weft.clock import Clock
 from weft.errors import POLICIES, Cause
 from weft.fetch.robots import MAX_BODY_B, Meaning, Robots, RuleSet, agents_of, meaning_of_status
 from weft.location import location_of
-from weft.ports import Ask, Clock, Hold, Pass, Refuse
+from weft.ports import Ask, Hold, Pass, Refuse
 from weft.records import Failure, Fetched, Lease, Purpose
 from weft.spec import CrawlSpec
 from weft.url import origin_and_path_of, resolve

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 
+from weft.clock import Clock
 from weft.errors import Reason
 from weft.frontier.polite import END, Site
-from weft.ports import Clock
 from weft.spec import Limits
 
 CUT_AT_ONCE = 20_000

@@ -13,6 +13,7 @@ from itertools import chain
 
 import msgspec
 
+from weft.clock import Clock
 from weft.db.connection import insert
 from weft.errors import Reason
 from weft.frontier.given import Memory, Policies
@@ -41,7 +42,7 @@ from weft.frontier.seen import (
     url_id_of,
 )
 from weft.frontier.site_names import SiteNames
-from weft.ports import Clock, Parent
+from weft.ports import Parent
 from weft.records import Link, LinkKind, Links
 from weft.spec import CrawlSpec, PageOrder
 from weft.url import site_of

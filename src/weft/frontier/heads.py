@@ -6,10 +6,10 @@ import sqlite3
 from collections.abc import Container, Iterable
 from itertools import starmap
 
+from weft.clock import Clock
 from weft.frontier.discovery import Discovery
 from weft.frontier.polite import AGAIN, END, START, Schedule, Site, Waiting
 from weft.frontier.sites import Sites
-from weft.ports import Clock
 
 HEAD_SIZE = 1_024  # of few sites: what is left to the disk is read again when its turn comes
 HEADS_IN_ALL = 60_000

@@ -9,11 +9,12 @@ import heapq
 from collections import deque
 from collections.abc import Callable
 
+from weft.clock import Clock
 from weft.frontier.given import Policies, Queues
 from weft.frontier.pace import next_pace_s
 from weft.frontier.polite import Schedule, Site, Waiting
 from weft.frontier.settling import Settling
-from weft.ports import Ask, Clock, Hold, Pass, Refuse
+from weft.ports import Ask, Hold, Pass, Refuse
 from weft.records import PAGE, Failure, Lease, Purpose, Verdict
 from weft.spec import Pace, PageOrder, Politeness
 

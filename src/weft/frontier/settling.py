@@ -11,13 +11,14 @@ from collections.abc import Iterable
 
 import msgspec
 
+from weft.clock import Clock
 from weft.errors import POLICIES, Cause
 from weft.frontier.discovery import Discovery
 from weft.frontier.given import Queues
 from weft.frontier.pages import Hand
 from weft.frontier.polite import Schedule, Site, Waiting
 from weft.frontier.seen import url_id_of
-from weft.ports import Clock, Refuse
+from weft.ports import Refuse
 from weft.records import Lease, Verdict
 
 

@@ -12,8 +12,8 @@ from math import ceil
 
 import msgspec
 
+from weft.clock import Clock
 from weft.frontier.polite import END, START, Schedule, Site
-from weft.ports import Clock
 from weft.spec import CrawlSpec, Paces
 from weft.url import host_of_site
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 
+from weft.clock import Clock
 from weft.frontier import recovery
 from weft.frontier.budgets import Budgets
 from weft.frontier.discovery import Discovery
@@ -19,7 +20,6 @@ from weft.frontier.leases import AddressOf, Leases
 from weft.frontier.polite import Schedule, Site
 from weft.frontier.settling import Settling
 from weft.frontier.sites import Sites
-from weft.ports import Clock
 from weft.records import PAGE, Lease
 from weft.spec import CrawlSpec
 from weft.url import site_of

@@ -87,7 +87,7 @@ def own_parts() -> Kind:
     """Parts of the user's own; the names of files are made absolute."""
 
     def read(raw: object, context: Context) -> Value:
-        from weft.own import located
+        from weft.plugins import located
 
         return tuple(dict.fromkeys(located(line, context.folder) for line in lines_of(raw) or ()))
 

@@ -181,7 +181,7 @@ def read_settings(path: Path) -> SpecFile:
 def _managed(path: Path, part: str) -> list[HostLine]:
     """The sites that a manager of the user's own makes of hosts.txt (R4)."""
     from weft.hosts import host_lines
-    from weft.own import OwnParts, located
+    from weft.plugins import OwnParts, located
 
     beside = path.parent / HOSTS_FILE
     lines = text_of(beside).splitlines() if beside.is_file() else []
