@@ -13,11 +13,11 @@ import msgspec
 import xxhash
 
 from weft.errors import POLICIES, Cause
-from weft.location import REDIRECTS, location_of
 from weft.records import PAGE, Failure, Fetched, Lease, LinkKind, Links, Parsed, Visit
 from weft.spec import Limits
 from weft.text.dates import iso_of_http_date, moment_of_http_date
 from weft.text.patterns import regex
+from weft.url.location import REDIRECTS, location_of
 
 SLOW_DOWN = frozenset({429, 503})
 PASSING_STATUSES = frozenset({408, 429, 502, 503, 504})

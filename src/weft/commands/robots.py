@@ -16,7 +16,6 @@ from weft.fetch.http import Fetcher
 from weft.fetch.resolve import AddressPolicy, Resolver
 from weft.fetch.robots import Meaning, Robots, agents_of, meaning_of_status
 from weft.fetch.site import REDIRECTS_MAX
-from weft.location import location_of
 from weft.options import crawl_order
 from weft.records import Failure, Fetched, Lease, Purpose
 from weft.seeds import Seed, quoted, seed_of
@@ -24,6 +23,7 @@ from weft.spec import CrawlSpec
 from weft.text.human import counted
 from weft.text.safe import shown
 from weft.url import host_of, origin_of, path_of, resolve, site_of
+from weft.url.location import location_of
 
 
 class Line(msgspec.Struct, frozen=True):

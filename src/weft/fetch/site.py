@@ -11,11 +11,11 @@ import msgspec
 from weft.clock import Clock
 from weft.errors import POLICIES, Cause
 from weft.fetch.robots import MAX_BODY_B, Meaning, Robots, RuleSet, agents_of, meaning_of_status
-from weft.location import location_of
 from weft.ports import Ask, Hold, Pass, Refuse
 from weft.records import Failure, Fetched, Lease, Purpose
 from weft.spec import CrawlSpec
 from weft.url import origin_and_path_of, resolve
+from weft.url.location import location_of
 
 FRESH_MS = 24 * 3600 * 1000  # RFC 9309 section 2.4
 FAILED_FRESH_MS = 10 * 60 * 1000  # unreachable: asked again later

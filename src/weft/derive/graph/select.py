@@ -20,11 +20,11 @@ from weft.derive.graph.model import Choice, Merged
 from weft.derive.read import Hop, StoredCrawl
 from weft.derive.read.links import hops_of
 from weft.errors import Reason, SpecError
-from weft.location import REDIRECTS
 from weft.parse.content import HTML_TYPES, declared_type, field_that_counts
 from weft.ports import Progress, silent
 from weft.records import LinkKind, Purpose
 from weft.spec import FOLLOWED_KINDS
+from weft.url.location import REDIRECTS
 
 _CHUNK = 5_000
 _SPAN = 100_000
