@@ -40,7 +40,7 @@ from weft.loop import Crawl, Observer
 from weft.plugins import OwnParts
 from weft.ports import Crew
 from weft.records import Ending, Progress, StopReason
-from weft.seeds import Seed
+from weft.seeds.lists import Seed
 from weft.spec import CrawlSpec, PageOrder, Skip
 from weft.store.cdxj import stored_rows, write_cdxj
 from weft.store.copies import StoredCopies

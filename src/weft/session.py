@@ -24,7 +24,7 @@ from weft.loop import Crawl, Observer
 from weft.options import differences, read_spec, seeds_differ, write_spec
 from weft.plugins import check_parts
 from weft.records import StopReason
-from weft.seeds import Seed, default_folder, read_seeds
+from weft.seeds.lists import Seed, default_folder, read_seeds
 from weft.spec import CrawlSpec, SitePace
 from weft.store.warc_recovery import our_files
 from weft.streams import ending_signals

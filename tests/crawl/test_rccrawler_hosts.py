@@ -15,7 +15,7 @@ from web import Site
 from weft.derive.read import StoredCrawl
 from weft.errors import SpecError
 from weft.options import read_spec, spec_of, write_toml
-from weft.seeds import hosts_of_file, read_seeds
+from weft.seeds.lists import hosts_of_file, read_seeds
 from weft.spec import NO_BOUND, Paces, SitePace
 
 ANY_TEST = ("--resolve", "*.test=127.0.0.1")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.errors import SpecError
-from weft.seeds import MAX_LINE_B, Seed, default_folder, read_seeds
+from weft.seeds.lists import MAX_LINE_B, Seed, default_folder, read_seeds
 
 
 def no_warning(message: str) -> None:

@@ -10,7 +10,7 @@ from weft.cli import tell, warn
 from weft.derive.read import StoredCrawl
 from weft.errors import FolderError, SpecError
 from weft.folder import Folder
-from weft.seeds import Seed, read_seeds, site_paces
+from weft.seeds.lists import Seed, read_seeds, site_paces
 from weft.spec import SitePace
 from weft.text.human import command, counted
 

@@ -18,7 +18,7 @@ from weft.fetch.robots import Meaning, Robots, agents_of, meaning_of_status
 from weft.fetch.site import REDIRECTS_MAX
 from weft.options import crawl_order
 from weft.records import Failure, Fetched, Lease, Purpose
-from weft.seeds import Seed, quoted, seed_of
+from weft.seeds.lists import Seed, quoted, seed_of
 from weft.spec import CrawlSpec
 from weft.text.human import counted
 from weft.text.safe import shown

@@ -203,7 +203,7 @@ def hosts_layer(seeds: Sequence[str], *, wanted: bool = False) -> dict[str, Give
 
     ``wanted``: a file that is no such list is an error.
     """
-    from weft.seeds import site_paces
+    from weft.seeds.lists import site_paces
 
     names = [name for name in seeds if Path(name).is_absolute() and Path(name).is_file()]
     paces = site_paces(names, wanted=wanted)

@@ -18,7 +18,7 @@ from weft.options.suggest import hint
 from weft.options.toml import Given, SpecFile, text_of
 
 if TYPE_CHECKING:
-    from weft.hosts import HostLine
+    from weft.seeds.hosts import HostLine
 
 HOSTS_FILE = "hosts.txt"
 
@@ -180,8 +180,8 @@ def read_settings(path: Path) -> SpecFile:
 
 def _managed(path: Path, part: str) -> list[HostLine]:
     """The sites that a manager of the user's own makes of hosts.txt (R4)."""
-    from weft.hosts import host_lines
     from weft.plugins import OwnParts, located
+    from weft.seeds.hosts import host_lines
 
     beside = path.parent / HOSTS_FILE
     lines = text_of(beside).splitlines() if beside.is_file() else []

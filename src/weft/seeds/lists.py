@@ -2,8 +2,8 @@
 
 The rule (DESIGN section 6): with ``://`` it is a URL; a regular file is a list, a line each; anything else is a host,
 asked by https and then by http, even if a folder has that name. ``http:/host`` is a URL too, as browsers have it. A
-file that begins like a list of sites (R1, ``weft.hosts``) is one: each line is then a site with its own settings, and a
-wrong line is an error.
+file that begins like a list of sites (R1, ``weft.seeds.hosts``) is one: each line is then a site with its own settings,
+and a wrong line is an error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import BinaryIO
 import msgspec
 
 from weft.errors import SpecError
-from weft.hosts import HostLine, can_be_resolved, host_lines, looks_like_one, meaning_of
+from weft.seeds.hosts import HostLine, can_be_resolved, host_lines, looks_like_one, meaning_of
 from weft.spec import SitePace
 from weft.text.patterns import regex
 from weft.url import host_of, parse, site_of

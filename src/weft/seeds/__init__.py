@@ -1,0 +1,1 @@
+"""Where a crawl begins: lists of URLs, of hosts, of sites with settings of their own."""
