@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from weft.errors import SpecError
 from weft.options import crawl_order
-from weft.options.rccrawler import KEYS, read_settings
+from weft.options.foreign.rccrawler import KEYS, read_settings
 
 SETTINGS = (
     'ApplicationManager = "TextFileAM"  \n'

@@ -70,7 +70,7 @@ def crawl_order(
 def _read_config(path: Path) -> SpecFile:
     """The options of a file, by the form that its name tells."""
     if path.suffix.lower() == RCCRAWLER:
-        from weft.options.rccrawler import read_settings
+        from weft.options.foreign.rccrawler import read_settings
 
         return read_settings(path)
     return read_toml(path)

@@ -1,0 +1,1 @@
+"""Settings of other programs, read as they are."""
