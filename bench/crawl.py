@@ -224,7 +224,15 @@ STAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("curl", ("libcurl", "pycurl", "weft/fetch/")),
     (
         "warc",
-        ("isal", "igzip", "weft/store/warc", "weft/store/archive.py", "weft/store/cdxj.py", "hashlib", "libcrypto"),
+        (
+            "isal",
+            "igzip",
+            "weft/store/warc",
+            "weft/store/warc/archive.py",
+            "weft/store/warc/cdxj.py",
+            "hashlib",
+            "libcrypto",
+        ),
     ),
     ("parse", ("turbohtml", "weft/parse/")),
     ("url", ("weft/url/", "can_ada", "url_py", "idna")),

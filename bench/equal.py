@@ -123,7 +123,7 @@ WHERE (v.purpose = 0 AND p.state IN ('C', 'E')) OR (v.purpose = 1 AND v.status <
 def archive_faults(folder: Path) -> list[str]:
     """What is wrong with the WARC files and their index: each visit has its record, each record its visit."""
     from weft.errors import FolderError
-    from weft.store.warc_reader import read_record
+    from weft.store.warc.reader import read_record
 
     faults: list[str] = []
     places: dict[str, set[int]] = {}

@@ -25,7 +25,7 @@ use_source_tree()
 MARKS = (
     ("weft.fetch.robots.file", "Robots.__init__"),  # robots.txt is answered
     ("weft.parse.html", "parse_page"),
-    ("weft.store.sql", "SqlStore.write"),  # the page is stored
+    ("weft.store.visits", "SqlStore.write"),  # the page is stored
 )
 """The functions whose returns, in this order, are the beginning, the middle and the end."""
 

@@ -42,11 +42,11 @@ from weft.ports import Crew
 from weft.records import Ending, Progress, StopReason
 from weft.seeds.lists import Seed
 from weft.spec import CrawlSpec, PageOrder, Skip
-from weft.store.cdxj import stored_rows, write_cdxj
 from weft.store.copies import StoredCopies
-from weft.store.losses import note_losses
-from weft.store.sql import SqlStore
-from weft.store.warc_recovery import keep_aside, recover
+from weft.store.visits import SqlStore
+from weft.store.warc.cdxj import stored_rows, write_cdxj
+from weft.store.warc.losses import note_losses
+from weft.store.warc.recovery import keep_aside, recover
 from weft.url import Normalizer, host_of, origin_of, site_of
 
 if TYPE_CHECKING:

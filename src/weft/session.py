@@ -26,7 +26,7 @@ from weft.plugins import check_parts
 from weft.records import StopReason
 from weft.seeds.lists import Seed, default_folder, read_seeds
 from weft.spec import CrawlSpec, SitePace
-from weft.store.warc_recovery import our_files
+from weft.store.warc.recovery import our_files
 from weft.streams import ending_signals
 from weft.text.human import command
 

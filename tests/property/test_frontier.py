@@ -20,7 +20,7 @@ from weft.frontier.settling import Settled
 from weft.ports import Pass
 from weft.records import Lease, Link, LinkKind, Links, Purpose, State, Visit
 from weft.spec import Limits
-from weft.store.sql import SqlStore
+from weft.store.visits import SqlStore
 from weft.url import DEFAULT_RULES, Normalizer, site_of
 
 HOSTS = ("a.test", "b.test", "out.test")

@@ -20,8 +20,8 @@ from archives import HTML, NOW, REQUEST, head, verified, write, writer
 from web import free_port
 
 from weft.errors import StoreError
-from weft.store.cdxj import REVISIT_MIME, CdxRow, write_cdxj
-from weft.store.warc import Exchange, RevisitOf
+from weft.store.warc.cdxj import REVISIT_MIME, CdxRow, write_cdxj
+from weft.store.warc.writer import Exchange, RevisitOf
 
 NOW_MS = int(NOW.timestamp() * 1000)
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from warcio.archiveiterator import ArchiveIterator
 
-from weft.store.warc import Exchange, Form, Place, RevisitOf, WarcWriter
+from weft.store.warc.writer import Exchange, Form, Place, RevisitOf, WarcWriter
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # fastwarc warns of its own old names while it loads

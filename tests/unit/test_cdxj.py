@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.errors import StoreError
-from weft.store import cdxj
-from weft.store.cdxj import CdxRow, cdxj_line, surt_key, write_cdxj
+from weft.store.warc import cdxj
+from weft.store.warc.cdxj import CdxRow, cdxj_line, surt_key, write_cdxj
 
 NOW_MS = int(datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC).timestamp() * 1000)
 

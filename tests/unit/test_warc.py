@@ -24,10 +24,10 @@ from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
 from weft.errors import FolderError, StoreError
-from weft.store import warc
-from weft.store.warc import Exchange, RevisitOf, payload_digest, record_ids
-from weft.store.warc_reader import Record, read_record
-from weft.store.warc_recovery import recover
+from weft.store.warc import writer as warc
+from weft.store.warc.reader import Record, read_record
+from weft.store.warc.recovery import recover
+from weft.store.warc.writer import Exchange, RevisitOf, payload_digest, record_ids
 
 GOLDEN = """\
 WARC/1.1

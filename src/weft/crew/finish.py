@@ -25,8 +25,8 @@ from weft.parse.html import Headers, NeedsTree, Reading, parse_page, reads_quick
 from weft.plugins import OwnParts
 from weft.records import PAGE, Failure, Fetched, Lease, Links, Parsed
 from weft.spec import CrawlSpec, Limits
-from weft.store.archive import Archive, FindBody, NoArchive
-from weft.store.warc import Form, WarcWriter
+from weft.store.warc.archive import Archive, FindBody, NoArchive
+from weft.store.warc.writer import Form, WarcWriter
 
 GROUP = 16  # answers finished together,
 GROUP_B = 1 << 18  # and about how much of them: large ones alone, or the network would wait for them

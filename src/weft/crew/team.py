@@ -35,7 +35,7 @@ from weft.ports import Returned, RoomAhead
 from weft.records import Failure, Fetched, FilePosition, Lease
 from weft.spec import CrawlSpec
 from weft.store.bodies import share_bodies
-from weft.store.warc_recovery import cut_files
+from weft.store.warc.recovery import cut_files
 
 FRUITLESS_DEATHS = 5
 CANCEL_S = 3.0

@@ -41,7 +41,7 @@ from weft.folder import Folder
 from weft.plugins import OwnParts
 from weft.records import Failure, FilePosition, Lease
 from weft.store.bodies import SharedBodies
-from weft.store.sql import StoredBody, find_body
+from weft.store.visits import StoredBody, find_body
 
 REPORTED_AT_ONCE = 16
 REPORT_WAIT_S = 0.004  # for others that come, where more are under way

@@ -131,7 +131,7 @@ def body_of(crawl: StoredCrawl, answer: Answer) -> bytes:
     if stored.file is None or stored.offset is None:
         raise WeftError(_no_body(crawl, answer))
     from weft.fetch.decode import decode_body
-    from weft.store.warc_reader import read_record
+    from weft.store.warc.reader import read_record
 
     record = read_record(crawl.folder.warc / stored.file, stored.offset, stored.length)
     size = answer.size if answer.size is not None else len(record.body)

@@ -10,8 +10,8 @@ from isal import isal_zlib
 
 from weft.derive.check.checked import Checked
 from weft.errors import FolderError
-from weft.store.warc import OUR_FILE, payload_digest
-from weft.store.warc_reader import IsalError, Record, read_record
+from weft.store.warc.reader import IsalError, Record, read_record
+from weft.store.warc.writer import OUR_FILE, payload_digest
 
 _READ_B = 1 << 18
 _TELL_EVERY = 500

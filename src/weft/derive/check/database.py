@@ -12,7 +12,7 @@ from weft.derive.read import PackedLink
 from weft.errors import Cause, Reason
 from weft.frontier.runs import ids_of, look_up
 from weft.records import LinkKind, Purpose
-from weft.store.losses import LOST_RECORD
+from weft.store.warc.losses import LOST_RECORD
 from weft.text.human import counted
 
 _CHUNK = 5_000

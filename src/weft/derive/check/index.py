@@ -5,7 +5,7 @@ from __future__ import annotations
 import xxhash
 
 from weft.derive.check.checked import Checked
-from weft.store.cdxj import cdxj_line, stored_rows
+from weft.store.warc.cdxj import cdxj_line, stored_rows
 
 _MASK = (1 << 64) - 1
 

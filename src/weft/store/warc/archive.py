@@ -9,8 +9,8 @@ from typing import Protocol
 
 from weft.errors import Cause
 from weft.records import Failure, Fetched, FilePosition, Lease, Visit
-from weft.store.sql import StoredBody
-from weft.store.warc import Exchange, RevisitOf, WarcWriter, payload_digest
+from weft.store.visits import StoredBody
+from weft.store.warc.writer import Exchange, RevisitOf, WarcWriter, payload_digest
 
 REVISIT_MIN_B = 256  # below it the record that refers is larger than what it saves
 

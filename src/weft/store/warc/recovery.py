@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from weft.errors import StoreError
-from weft.store.warc import OUR_FILE
+from weft.store.warc.writer import OUR_FILE
 
 
 def recover(folder: Path, committed: Mapping[str, int]) -> list[str]:

@@ -28,7 +28,7 @@ from isal import igzip_lib
 
 from weft.errors import StoreError
 from weft.records import FilePosition
-from weft.store.warc_heads import kept_response_head, sound_request_head
+from weft.store.warc.heads import kept_response_head, sound_request_head
 from weft.text.patterns import regex
 
 LEVEL = 1  # the next one takes a quarter more time for one byte in a hundred

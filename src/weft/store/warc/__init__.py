@@ -1,0 +1,1 @@
+"""The archive: answers as they came, in WARC files."""
