@@ -28,11 +28,11 @@ from weft.fetch.cookies import CookieJar, CookieRow
 from weft.fetch.http import Fetcher
 from weft.fetch.resolve import AddressPolicy, Resolver, kind_of
 from weft.fetch.site import SiteRules
-from weft.fetch.sitemap_queue import SitemapQueue
 from weft.folder import Added, Folder, StopFile
 from weft.frontier.endings import failed_seeds, last_answer_ms, site_limits
 from weft.frontier.given import Memory, Policies
 from weft.frontier.polite import Schedule
+from weft.frontier.sitemap_queue import SitemapQueue
 from weft.frontier.sql import SqlFrontier
 from weft.judge.admit import Admission
 from weft.judge.duplicates import Skips

@@ -14,7 +14,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 STAGES = ("frontier", "fetch", "parse", "judge", "store")
 IMPLEMENTATIONS = (*STAGES, "derive", "assemble", "observe", "options")
 SHARED = ("records", "ports", "errors", "url", "spec", "text", "dates", "location", "native")
-SQL_MODULES = ("weft.frontier", "weft.store", "weft.fetch.site", "weft.fetch.sitemap_queue")
+SQL_MODULES = ("weft.frontier", "weft.store", "weft.fetch.site", "weft.frontier.sitemap_queue")
 
 LOOP_MAY_KNOW = {
     ("weft.loop", "weft.frontier.settling"): {"Settled"},
