@@ -239,7 +239,7 @@ STAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("frontier", ("weft/frontier/", "weft/judge/")),
     ("store", ("weft/store/",)),
     ("start-up", ("importlib", "<frozen", "weft/cli.py", "weft/options/")),
-    ("loop", ("weft/loop.py", "weft/conclude.py", "weft/assemble.py", "weft/observe.py", "asyncio")),
+    ("loop", ("weft/crawl/loop.py", "weft/crawl/conclude.py", "weft/crawl/build.py", "weft/observe.py", "asyncio")),
 )
 
 

@@ -174,7 +174,7 @@ def page_cost() -> dict[str, object]:
     """Microseconds that parsing takes, and how many more with a sketch: the best of several turns."""
     import nginx
 
-    from weft.crew.finish import GROUP
+    from weft.crawl.pipeline import GROUP
     from weft.judge.sketch import classic_sketch, fast_sketch
     from weft.parse.html import Reading, parse_page
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from xxhash import xxh3_64_intdigest
 
 from weft.clock import Clock
-from weft.crew.cores import settle_memory
+from weft.crawl.machine import settle_memory
 from weft.db.connection import Database, open_writer
 from weft.db.schema import MIGRATIONS
 from weft.frontier.given import Memory, Policies

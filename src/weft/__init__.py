@@ -34,6 +34,12 @@ _HOMES = {
     "crawl_sync": "api", "open": "api",
 }  # fmt: skip
 
+# The package weft.crawl is loaded before anything else, and its name given back: later the import system would put it
+# in the place of the function ``weft.crawl``.
+from weft import crawl as _package  # noqa: E402 - before ``__getattr__``, which would answer for it
+
+del crawl, _package
+
 
 def __getattr__(name: str) -> object:
     if name not in _HOMES:

@@ -19,9 +19,9 @@ from weft.errors import Cause, SpecError
 from weft.records import Purpose, StopReason
 
 if TYPE_CHECKING:
-    from weft.conclude import Concluded
+    from weft.crawl.conclude import Concluded
+    from weft.crawl.loop import Crawl
     from weft.derive.read import Page, StoredCrawl
-    from weft.loop import Crawl
     from weft.options.crawl_options import CrawlOptions
     from weft.records import Progress
 
@@ -59,7 +59,7 @@ async def crawl(
     last. ``WeftError`` says what is wrong with the options, the folder or the disk; what the web does wrong is in the
     pages.
     """
-    from weft.assemble import open_crawl
+    from weft.crawl.build import open_crawl
     from weft.derive.read import StoredCrawl
     from weft.fetch.http.bounds import make_room_for_files
     from weft.folder import Folder
@@ -187,7 +187,7 @@ def _temporary(stack: AsyncExitStack) -> Path:
 
 async def _run(running: Crawl) -> StopReason:
     """The crawl to its end. Cancelled, it stops at once, and still writes all that is known: nothing of that waits."""
-    from weft.assemble import run_crawl
+    from weft.crawl.build import run_crawl
 
     try:
         return await run_crawl(running)

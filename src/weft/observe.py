@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.table import Table
 
-    from weft.conclude import Concluded
+    from weft.crawl.conclude import Concluded
 
 
 class CommonRow(NamedTuple):

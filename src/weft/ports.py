@@ -11,7 +11,7 @@ from weft.errors import Cause
 from weft.records import Failure, FilePosition, Lease, Verdict
 
 if TYPE_CHECKING:
-    from weft.conclude import Concluded
+    from weft.crawl.conclude import Concluded
 
 
 class ClockStart(NamedTuple):

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import msgspec
 
-from weft.assemble import make_nursery, make_parts, open_crawl, run_crawl
-from weft.crew.cores import settle_memory
+from weft.crawl.build import make_nursery, make_parts, open_crawl, run_crawl
+from weft.crawl.loop import Crawl, Observer
+from weft.crawl.machine import settle_memory
 from weft.db.connection import explain, open_writer
 from weft.db.schema import MIGRATIONS
 from weft.errors import FolderError, SpecError, StoreError
 from weft.fetch.http.bounds import make_room_for_files
 from weft.folder import Folder, in_use, not_begun
-from weft.loop import Crawl, Observer
 from weft.options import differences, read_spec, seeds_differ, write_spec
 from weft.plugins import check_parts
 from weft.records import StopReason

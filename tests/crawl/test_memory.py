@@ -11,7 +11,7 @@ import pytest
 from command import Weft
 from web import Site
 
-from weft.crew.cores import memory_b
+from weft.crawl.machine import memory_b
 from weft.derive.read import StoredCrawl
 
 LIMIT_B = 110_000_000

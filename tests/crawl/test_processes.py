@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 
@@ -25,8 +26,8 @@ from web import Request, Response, Site, html_page
 from weft import crawl as weft_crawl
 from weft import native
 from weft.clock import Clock
-from weft.conclude import Concluded
-from weft.crew.mark import SLOT_B, ParseMark, add_slots, make_marks, marked_page
+from weft.crawl.conclude import Concluded
+from weft.crawl.marks import SLOT_B, ParseMark, add_slots, make_marks, marked_page
 from weft.crew.messages import Hello, Report, pair, receive_blocking, send_blocking
 from weft.crew.rate import SharedRate
 from weft.crew.team import Team, Wanted
@@ -409,7 +410,7 @@ def test_auto_grows_when_it_is_busy(site: Site, tmp_path: Path, monkeypatch: pyt
     site.serve("/chain/*", chain)
     site.serve("/leaf/*", lambda request: Response(body=html_page(request.path)))
     options: dict[str, object] = {"delay": 0, "per_host": 4}
-    monkeypatch.setattr("weft.assemble.usable_cores", lambda: 2)
+    monkeypatch.setattr(import_module("weft.crawl.build"), "usable_cores", lambda: 2)
     monkeypatch.setattr("weft.crew.joint.WATCHED_S", 0.0)
     for name, busy in (("grown", 0.0), ("alone", 2.0)):
         monkeypatch.setattr("weft.crew.joint.BUSY_SHARE", busy)

@@ -48,7 +48,7 @@ def test_a_crawl_of_one_page_loads_only_what_it_needs(site: Site, tmp_path: Path
     site.page("/", links=["/a?b=c", "/d.pdf"])
     words = ["crawl", site.at("/"), "--delay", "0", "--max-pages", "1", "-o", str(tmp_path / "crawl")]
     loaded = loaded_after(words)
-    assert {"weft.loop", "pycurl"} <= loaded
+    assert {"weft.crawl.loop", "pycurl"} <= loaded
     assert ("turbohtml" in loaded) is not native.is_compiled  # an ordinary page needs no tree where it is read without
     assert not loaded & NEVER_IN_A_PLAIN_CRAWL
     assert not [name for name in loaded if name.startswith(("weft.derive", "weft.demo", "weft.panel", "weft.cluster"))]

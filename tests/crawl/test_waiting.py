@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -218,7 +219,7 @@ def test_refusals_do_not_wait_for_ticks(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: dict[str, int]
 ) -> None:
     """However many pages of a queue are refused, the crawl goes on at once: thousands a second are not its bound."""
-    monkeypatch.setattr("weft.loop.TICK_S", 600.0)
+    monkeypatch.setattr(import_module("weft.crawl.loop"), "TICK_S", 600.0)
     site.robots("User-agent: *\nDisallow: /no/")
     site.page("/", [f"/no/{number}" for number in range(5_000)])
 
@@ -237,7 +238,7 @@ def test_the_last_page_that_is_wanted_ends_the_crawl_at_once(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where --max-pages is reached, nothing is waited for: a tick that is not due for ten minutes comes now."""
-    monkeypatch.setattr("weft.loop.TICK_S", 600.0)
+    monkeypatch.setattr(import_module("weft.crawl.loop"), "TICK_S", 600.0)
     site.page("/", [f"/{number}" for number in range(100)])
     for number in range(100):
         site.page(f"/{number}", [] if number % 2 else ["/gone"])

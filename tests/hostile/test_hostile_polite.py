@@ -18,7 +18,7 @@ from hostile_b import ALL_TEST_HOSTS, requests_of
 from until import wait_until
 from web import Request, Response, Site, html_page
 
-from weft.conclude import conclude_answer, retry_after_s
+from weft.crawl.conclude import conclude_answer, retry_after_s
 from weft.records import Fetched, Lease, Parsed
 
 HALF_S = 0.5

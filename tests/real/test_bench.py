@@ -115,13 +115,16 @@ def test_cost_counts_all_processes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("stack", "stage"),
     [
-        ("main (weft/cli.py:60);run (weft/loop.py:90);_parse (weft/parse/bounds.py:75)", "parse"),
-        ("run (weft/loop.py:90);parse_page (weft/parse/html.py:90);resolve (weft/url/resolving.py:67)", "url"),
-        ("run (weft/loop.py:90);tick (weft/loop.py:340);sqlite3_step (libsqlite3.so.0)", "sqlite"),
-        ("run (weft/loop.py:90);offer (weft/frontier/sql.py:610)", "frontier"),
-        ("run (weft/loop.py:90);keep (weft/store/warc/archive.py:30);packed (weft/store/warc/writer.py:254)", "warc"),
-        ("run (weft/loop.py:90);with_true_length (weft/store/warc/heads.py:70)", "warc"),
-        ("run (weft/loop.py:90);_on_ready (weft/fetch/http/fetcher.py:295)", "curl"),
+        ("main (weft/cli.py:60);run (weft/crawl/loop.py:90);_parse (weft/parse/bounds.py:75)", "parse"),
+        ("run (weft/crawl/loop.py:90);parse_page (weft/parse/html.py:90);resolve (weft/url/resolving.py:67)", "url"),
+        ("run (weft/crawl/loop.py:90);tick (weft/crawl/loop.py:340);sqlite3_step (libsqlite3.so.0)", "sqlite"),
+        ("run (weft/crawl/loop.py:90);offer (weft/frontier/sql.py:610)", "frontier"),
+        (
+            "run (weft/crawl/loop.py:90);keep (weft/store/warc/archive.py:30);packed (weft/store/warc/writer.py:254)",
+            "warc",
+        ),
+        ("run (weft/crawl/loop.py:90);with_true_length (weft/store/warc/heads.py:70)", "warc"),
+        ("run (weft/crawl/loop.py:90);_on_ready (weft/fetch/http/fetcher.py:295)", "curl"),
         ("somewhere (else.py:1)", "other"),
     ],
 )

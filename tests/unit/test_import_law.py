@@ -17,8 +17,8 @@ SHARED = ("records", "ports", "errors", "url", "spec", "text", "dates", "locatio
 SQL_MODULES = ("weft.frontier", "weft.store", "weft.fetch.site", "weft.frontier.sitemap_queue")
 
 LOOP_MAY_KNOW = {
-    ("weft.loop", "weft.frontier.settling"): {"Settled"},
-    ("weft.errands", "weft.fetch.site"): {"AskAgain", "Learnt"},
+    ("weft.crawl.loop", "weft.frontier.settling"): {"Settled"},
+    ("weft.crawl.site_requests", "weft.fetch.site"): {"AskAgain", "Learnt"},
 }
 """The value types that the loop builds or takes apart; it knows nothing else of the stations."""
 
@@ -115,7 +115,7 @@ def test_what_is_shared_stands_on_nothing_else() -> None:
 
 def test_the_loop_imports_no_implementation() -> None:
     wrong = []
-    for one in (*ours("weft.loop"), *ours("weft.errands"), *ours("weft.conclude")):
+    for one in (*ours("weft.crawl.loop"), *ours("weft.crawl.site_requests"), *ours("weft.crawl.conclude")):
         known = LOOP_MAY_KNOW.get((one.module, one.target), set())
         if any(below(one.target, f"weft.{name}") for name in IMPLEMENTATIONS) and not (
             one.names and one.names <= known
@@ -129,7 +129,7 @@ def test_only_assemble_sees_all_stages() -> None:
     for module in MODULES:
         stages = {stage for one in ours(module) for stage in STAGES if below(one.target, f"weft.{stage}")}
         if stages == set(STAGES):
-            assert module == "weft.assemble"
+            assert module == "weft.crawl.build"
 
 
 def test_nobody_imports_upwards() -> None:
@@ -141,7 +141,9 @@ def test_nobody_imports_upwards() -> None:
             if below(one.target, "weft.cli"):
                 assert below(module, "weft.commands") or module == "weft.__main__", told([one])
             if below(module, "weft.derive"):
-                assert one.target not in ("weft.assemble", "weft.loop", "weft.session", "weft.observe"), told([one])
+                assert one.target not in ("weft.crawl.build", "weft.crawl.loop", "weft.session", "weft.observe"), told(
+                    [one]
+                )
 
 
 def test_every_module_says_what_it_is_and_uses_new_annotations() -> None:

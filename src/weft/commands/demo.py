@@ -13,8 +13,8 @@ from pathlib import Path
 
 from weft.cli import tell
 from weft.commands.machine import print_json
+from weft.crawl.loop import Observer
 from weft.demo.run import Facts, run_demo
-from weft.loop import Observer
 from weft.observe import CsvLogs, LiveScreen, is_terminal
 from weft.records import StopReason
 from weft.text.human import command, counted, human_bytes

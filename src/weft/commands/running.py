@@ -11,8 +11,8 @@ from pathlib import Path
 from weft import __version__, native
 from weft.cli import tell, warn
 from weft.commands.progress import ShownProgress
+from weft.crawl.loop import Crawl, Observer
 from weft.errors import WeftError
-from weft.loop import Crawl, Observer
 from weft.observe import CsvLogs, LiveScreen, Notes, PlainLines, RunLog, closing_words, is_terminal
 from weft.ports import silent
 from weft.records import StopReason

@@ -15,8 +15,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from weft.conclude import Concluded
-from weft.crew.alone import Alone
+from weft.crawl.conclude import Concluded
+from weft.crawl.local import Alone
 from weft.ports import Returned, RoomAhead
 from weft.records import Failure, FilePosition, Lease
 

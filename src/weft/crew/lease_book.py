@@ -18,7 +18,7 @@ from zlib import crc32
 import msgspec
 
 from weft.clock import Clock
-from weft.conclude import Concluded, conclude_failure
+from weft.crawl.conclude import Concluded, conclude_failure
 from weft.crew.member import Member
 from weft.crew.messages import ALL_SITES, Ended, Job, Report
 from weft.errors import Cause

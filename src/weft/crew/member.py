@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from weft.conclude import Concluded
+from weft.crawl.conclude import Concluded
 from weft.crew.messages import Job, Line, Orders, Report
 from weft.records import FilePosition
 

@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from weft.conclude import Concluded
+from weft.crawl.conclude import Concluded
 from weft.errors import StoreError, WeftError, means_full_disk
 from weft.records import Fetched, FilePosition, Lease
 from weft.spec import CrawlSpec

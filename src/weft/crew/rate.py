@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from weft.crew.mark import RATE_SLOT, SLOT_B
+from weft.crawl.marks import RATE_SLOT, SLOT_B
 from weft.fetch.http import Rate
 
 _STATE = struct.Struct("<?dd")  # whether it was ever used, bytes left, when that was

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from weft.crew.mark import MARKED_B
+from weft.crawl.marks import MARKED_B
 from weft.crew.member import Member
 from weft.crew.messages import Job
 

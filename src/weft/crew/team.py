@@ -17,11 +17,11 @@ from functools import partial
 from typing import NamedTuple
 
 from weft.clock import Clock
-from weft.conclude import Concluded
+from weft.crawl.conclude import Concluded
+from weft.crawl.machine import share_of_memory
+from weft.crawl.marks import WORKER_SLOTS, add_slots, clear_mark, marked_page
 from weft.crew.births import Births
-from weft.crew.cores import share_of_memory
 from weft.crew.lease_book import LeaseBook
-from weft.crew.mark import WORKER_SLOTS, add_slots, clear_mark, marked_page
 from weft.crew.member import Member
 from weft.crew.messages import Hello, Line, Orders, Report
 from weft.crew.nursery import Nursery

@@ -17,10 +17,10 @@ from pathlib import Path
 import msgspec
 
 from weft.clock import Clock
-from weft.conclude import SLOW_DOWN, Concluded
-from weft.crew.cores import settle_memory
-from weft.crew.finish import Finisher, conclude_bug, make_archive
-from weft.crew.mark import ParseMark
+from weft.crawl.conclude import SLOW_DOWN, Concluded
+from weft.crawl.machine import settle_memory
+from weft.crawl.marks import ParseMark
+from weft.crawl.pipeline import Finisher, conclude_bug, make_archive
 from weft.crew.messages import (
     ALL_SITES,
     Ended,

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from weft.crawl.loop import Observer
 from weft.demo.invented import TRAP_PREFIX, Entry, InventedWeb
 from weft.demo.server import Asked, Served, environment, serve_invented
 from weft.derive.check import check_folder
@@ -20,7 +21,6 @@ from weft.derive.read import Page, StoredCrawl
 from weft.derive.why import Story, story_of
 from weft.errors import Cause, FolderError, Reason
 from weft.folder import Folder
-from weft.loop import Observer
 from weft.options import read_spec, spec_of
 from weft.ports import silent
 from weft.records import State, StopReason

@@ -43,4 +43,4 @@ csv_lines = _parts.csv_lines
 """Rows of the logs as CSV (``weft.observe``)."""
 
 keep_freed_memory = _parts.keep_freed_memory
-"""Has the C library keep what is freed (``weft.crew.cores``)."""
+"""Has the C library keep what is freed (``weft.crawl.machine``)."""

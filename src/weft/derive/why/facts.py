@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from weft.conclude import signed
+from weft.crawl.conclude import signed
 from weft.derive.body import answer_of, original_of
 from weft.derive.read import Page, StoredCrawl
 from weft.derive.why.story import Attempt, Body, Found, Rewriting, RobotsSays

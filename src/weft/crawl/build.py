@@ -17,10 +17,11 @@ import msgspec
 
 from weft import __version__
 from weft.clock import Clock
-from weft.crew.alone import Alone
-from weft.crew.cores import give_memory_back, memory_b, share_of_memory, usable_cores
-from weft.crew.finish import Finisher, make_archive, needs_trees
-from weft.crew.mark import WORKER_SLOTS, ParseMark, add_slots, make_marks, marked_page
+from weft.crawl.local import Alone
+from weft.crawl.loop import Crawl, Observer
+from weft.crawl.machine import give_memory_back, memory_b, share_of_memory, usable_cores
+from weft.crawl.marks import WORKER_SLOTS, ParseMark, add_slots, make_marks, marked_page
+from weft.crawl.pipeline import Finisher, make_archive, needs_trees
 from weft.db.connection import Database, open_writer
 from weft.db.schema import MIGRATIONS
 from weft.errors import Cause, StoreError, means_full_disk
@@ -36,7 +37,6 @@ from weft.frontier.sitemap_queue import SitemapQueue
 from weft.frontier.sql import SqlFrontier
 from weft.judge.admit import Admission
 from weft.judge.duplicates import Skips
-from weft.loop import Crawl, Observer
 from weft.plugins import OwnParts
 from weft.ports import Crew
 from weft.records import Ending, Progress, StopReason

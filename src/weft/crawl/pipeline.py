@@ -15,8 +15,8 @@ from typing import assert_never
 import msgspec
 
 from weft import __version__
-from weft.conclude import Concluded, Fields, conclude_answer, conclude_failure
-from weft.crew.mark import ParseMark
+from weft.crawl.conclude import Concluded, Fields, conclude_answer, conclude_failure
+from weft.crawl.marks import ParseMark
 from weft.errors import Cause
 from weft.fetch.http import user_agent_of
 from weft.fetch.robots import agents_of

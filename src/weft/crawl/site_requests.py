@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from weft.conclude import Concluded
+from weft.crawl.conclude import Concluded
 from weft.fetch.site import AskAgain, Learnt
 from weft.records import Failure, Fetched
 from weft.text.human import counted, human_span
 from weft.url import site_of
 
 if TYPE_CHECKING:
-    from weft.assemble import Parts
+    from weft.crawl.build import Parts
 
 Entries = list[tuple[str, str]]  # URLs of a sitemap, each with the date of its last change, or ""
 

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
-from weft.conclude import PASSING_STATUSES, Concluded, back_off
-from weft.errands import Errands
+from weft.crawl.conclude import PASSING_STATUSES, Concluded, back_off
+from weft.crawl.site_requests import Errands
 from weft.errors import POLICIES, STALLS_MAX, BugError, Cause
 from weft.frontier.settling import Settled
 from weft.records import PAGE, Ending, Failure, Lease, Progress, Purpose, StopReason
@@ -21,7 +21,7 @@ from weft.text.human import command
 from weft.url import host_of, origin_of
 
 if TYPE_CHECKING:
-    from weft.assemble import Parts
+    from weft.crawl.build import Parts
     from weft.frontier.polite import Site
 
 TICK_S = 1.0

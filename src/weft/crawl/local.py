@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from weft.conclude import Concluded
-from weft.crew.finish import Finisher, HandOver
+from weft.crawl.conclude import Concluded
+from weft.crawl.pipeline import Finisher, HandOver
 from weft.fetch.http import Fetcher
 from weft.ports import Returned, RoomAhead
 from weft.records import Failure, FilePosition, Lease
