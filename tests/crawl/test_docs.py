@@ -296,7 +296,7 @@ def test_a_log_that_cannot_be_written_is_told_once(weft: Weft, site: Site) -> No
 
 
 def test_the_log_of_a_run_has_the_lines_of_every_logger_while_it_lasts(tmp_path: Path) -> None:
-    log = logging.getLogger("weft.crew")
+    log = logging.getLogger("weft.workers")
     before = log.getEffectiveLevel()
     with RunLog(tmp_path / "weft.log", pytest.fail):
         log.info("a line\nand its end")

@@ -28,10 +28,6 @@ from weft import native
 from weft.clock import Clock
 from weft.crawl.conclude import Concluded
 from weft.crawl.marks import SLOT_B, ParseMark, add_slots, make_marks, marked_page
-from weft.crew.messages import Hello, Report, pair, receive_blocking, send_blocking
-from weft.crew.rate import SharedRate
-from weft.crew.team import Team, Wanted
-from weft.crew.worker import _main as worker_main
 from weft.db.connection import open_reader
 from weft.db.schema import VERSION
 from weft.demo.server import Served
@@ -40,6 +36,10 @@ from weft.folder import Folder
 from weft.records import Lease
 from weft.spec import CrawlSpec
 from weft.store.bodies import SharedBodies, share_bodies
+from weft.workers.messages import Hello, Report, pair, receive_blocking, send_blocking
+from weft.workers.pool import Team, Wanted
+from weft.workers.rate import SharedRate
+from weft.workers.worker import _main as worker_main
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
@@ -201,8 +201,8 @@ def test_a_worker_that_ran_dry_goes_on_before_its_answer_is_taken(site: Site, tm
 
 def test_a_worker_that_dies_at_the_end_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A crawl that has found all there is does not fail because of workers that have nothing left to do."""
-    monkeypatch.setattr("weft.crew.team.CANCEL_S", 600.0)
-    monkeypatch.setattr("weft.crew.team.END_S", 600.0)
+    monkeypatch.setattr("weft.workers.pool.CANCEL_S", 600.0)
+    monkeypatch.setattr("weft.workers.pool.END_S", 600.0)
     plain = CrawlSpec()
     spec = msgspec.structs.replace(plain, keep=msgspec.structs.replace(plain.keep, archive=False))
 
@@ -411,9 +411,9 @@ def test_auto_grows_when_it_is_busy(site: Site, tmp_path: Path, monkeypatch: pyt
     site.serve("/leaf/*", lambda request: Response(body=html_page(request.path)))
     options: dict[str, object] = {"delay": 0, "per_host": 4}
     monkeypatch.setattr(import_module("weft.crawl.build"), "usable_cores", lambda: 2)
-    monkeypatch.setattr("weft.crew.joint.WATCHED_S", 0.0)
+    monkeypatch.setattr("weft.workers.combined.WATCHED_S", 0.0)
     for name, busy in (("grown", 0.0), ("alone", 2.0)):
-        monkeypatch.setattr("weft.crew.joint.BUSY_SHARE", busy)
+        monkeypatch.setattr("weft.workers.combined.BUSY_SHARE", busy)
         assert asyncio.run(_crawled([site.url], tmp_path / name, options)) == 41 + 4 * last
     assert archives("alone") == 1 and archives("grown") > 1
     assert differences(result_of(tmp_path / "alone"), result_of(tmp_path / "grown")) == []
@@ -494,7 +494,7 @@ def test_copies_become_revisits_whoever_asks(site: Site, weft: Weft, processes: 
 def test_a_worker_has_no_thread_and_nothing_of_the_crawl(weft: Weft) -> None:
     """What workers are forked from loads without a thread, and without frontier, judge and resolver."""
     program = (
-        "import sys, threading\nimport weft.crew.worker\n"
+        "import sys, threading\nimport weft.workers.worker\n"
         "assert threading.active_count() == 1\n"
         "print(*[name for name in sys.modules if name.startswith(('weft.frontier', 'weft.judge', 'pycares', 'rich'))])"
     )
@@ -505,8 +505,8 @@ def test_a_worker_has_no_thread_and_nothing_of_the_crawl(weft: Weft) -> None:
 
 def test_a_worker_that_is_frozen_is_replaced(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Issue 4, 2: a worker that says nothing for ever keeps nobody waiting: it is ended, and its leases come back."""
-    monkeypatch.setattr("weft.crew.team.LOOK_S", 0.05)
-    monkeypatch.setattr("weft.crew.team.SILENCE_S", 0.5)
+    monkeypatch.setattr("weft.workers.pool.LOOK_S", 0.05)
+    monkeypatch.setattr("weft.workers.pool.SILENCE_S", 0.5)
     site.page("/slow", delay_s=600.0)
     site.page("/quick")
     plain = CrawlSpec()
@@ -537,8 +537,8 @@ def test_a_worker_that_is_frozen_is_replaced(site: Site, tmp_path: Path, monkeyp
 
 def test_a_worker_that_waits_is_left_alone(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that has nothing to report, because its servers are slow, says so when it is asked."""
-    monkeypatch.setattr("weft.crew.team.LOOK_S", 0.1)
-    monkeypatch.setattr("weft.crew.team.SILENCE_S", 2.5 - CrawlSpec().limits.timeout_s)
+    monkeypatch.setattr("weft.workers.pool.LOOK_S", 0.1)
+    monkeypatch.setattr("weft.workers.pool.SILENCE_S", 2.5 - CrawlSpec().limits.timeout_s)
     site.page("/slow", delay_s=3.5)
     lease = Lease(page=1, url=site.at("/slow"), site=1)
     plain = CrawlSpec()

@@ -50,11 +50,11 @@ from weft.store.warc.recovery import keep_aside, recover
 from weft.url import Normalizer, host_of, origin_of, site_of
 
 if TYPE_CHECKING:
-    from weft.crew.nursery import Nursery
-    from weft.crew.rate import SharedRate
-    from weft.crew.team import Team
     from weft.fetch.sitemaps import Sitemap
     from weft.records import Lease
+    from weft.workers.fork_server import Nursery
+    from weft.workers.pool import Team
+    from weft.workers.rate import SharedRate
 
 _PUBLIC_IP_PARALLEL = 16
 _DEATHS_ON_A_PAGE = 3
@@ -279,7 +279,7 @@ def make_nursery(spec: CrawlSpec) -> Nursery | None:
     """Where workers come from; None where the crawl asks by itself, at first at least. Early it costs least."""
     if spec.politeness.processes is None or _processes(spec) < 2:
         return None
-    from weft.crew.nursery import Nursery, is_bare
+    from weft.workers.fork_server import Nursery, is_bare
 
     return Nursery(fork=is_bare())
 
@@ -402,7 +402,7 @@ async def _crew(parts: Parts, run_id: int, nursery: Nursery | None) -> AsyncIter
                 if processes < 2:
                     yield alone
                 else:
-                    from weft.crew.joint import Joint
+                    from weft.workers.combined import Joint
 
                     make_team = partial(_team, parts, run_id, nursery)
                     async with Joint(alone, make_team, at_once=at_once, goes_on=goes_on) as crew:
@@ -420,7 +420,7 @@ def _shared_rate(parts: Parts) -> SharedRate | None:
     rate_b = parts.spec.limits.max_rate_b
     if not rate_b:
         return None
-    from weft.crew.rate import SharedRate
+    from weft.workers.rate import SharedRate
 
     add_slots(parts.folder.parsing, WORKER_SLOTS)
     return SharedRate(rate_b, parts.folder.parsing)
@@ -428,7 +428,7 @@ def _shared_rate(parts: Parts) -> SharedRate | None:
 
 def _team(parts: Parts, run_id: int, nursery: Nursery | None) -> Team:
     """The workers: as many as processes are to ask, less the crawl's own where it goes on."""
-    from weft.crew.team import Team, Wanted
+    from weft.workers.pool import Team, Wanted
 
     beside_crawl = not needs_trees(parts.spec)
     team = Team(

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from weft.crawl.marks import MARKED_B
-from weft.crew.member import Member
-from weft.crew.messages import Job
+from weft.workers.member import Member
+from weft.workers.messages import Job
 
 DEATHS_ON_A_PAGE = 2
 DEATHS_UNDER_WAY = 5  # of workers that were asking for the page, and marked no other

@@ -21,7 +21,7 @@ from weft.ports import Returned, RoomAhead
 from weft.records import Failure, FilePosition, Lease
 
 if TYPE_CHECKING:
-    from weft.crew.team import Team  # loaded where it is needed: most crawls never grow
+    from weft.workers.pool import Team  # loaded where it is needed: most crawls never grow
 
 BUSY_SHARE = 0.8  # of a second and more: what is left would not be worth the start of a process
 WATCHED_S = 1.0

@@ -19,13 +19,13 @@ import msgspec
 
 from weft.clock import Clock
 from weft.crawl.conclude import Concluded, conclude_failure
-from weft.crew.member import Member
-from weft.crew.messages import ALL_SITES, Ended, Job, Report
 from weft.errors import Cause
 from weft.fetch.cookies import CookieJar
 from weft.ports import Returned, RoomAhead
 from weft.records import Failure, Fetched, FilePosition, Lease
 from weft.spec import CrawlSpec, PageOrder
+from weft.workers.member import Member
+from weft.workers.messages import ALL_SITES, Ended, Job, Report
 
 AHEAD_MAX = 512  # leases taken ahead per worker: what it does while the crawl writes a tick
 BACKLOG_MAX = 256  # pages reported that wait: then nobody is fed, as what the crawl learns from them comes too late

@@ -20,13 +20,6 @@ from weft.clock import Clock
 from weft.crawl.conclude import Concluded
 from weft.crawl.machine import share_of_memory
 from weft.crawl.marks import WORKER_SLOTS, add_slots, clear_mark, marked_page
-from weft.crew.births import Births
-from weft.crew.lease_book import LeaseBook
-from weft.crew.member import Member
-from weft.crew.messages import Hello, Line, Orders, Report
-from weft.crew.nursery import Nursery
-from weft.crew.rate import SharedRate
-from weft.crew.suspects import Suspects
 from weft.errors import BugError, StoreError, WeftError
 from weft.fetch.cookies import CookieJar
 from weft.fetch.http import descriptor_budget
@@ -36,6 +29,13 @@ from weft.records import Failure, Fetched, FilePosition, Lease
 from weft.spec import CrawlSpec
 from weft.store.bodies import share_bodies
 from weft.store.warc.recovery import cut_files
+from weft.workers.fork_server import Nursery
+from weft.workers.launcher import Births
+from weft.workers.lease_book import LeaseBook
+from weft.workers.member import Member
+from weft.workers.messages import Hello, Line, Orders, Report
+from weft.workers.rate import SharedRate
+from weft.workers.suspects import Suspects
 
 FRUITLESS_DEATHS = 5
 CANCEL_S = 3.0
@@ -43,7 +43,7 @@ END_S = 10.0
 LOOK_S = 5.0  # workers that have work are looked at so often,
 SILENCE_S = 60.0  # and ended when nothing was heard for so long, and the time a request may take
 
-_log = logging.getLogger("weft.crew")
+_log = logging.getLogger("weft.workers")
 
 
 class Wanted(NamedTuple):

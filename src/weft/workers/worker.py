@@ -21,7 +21,16 @@ from weft.crawl.conclude import SLOW_DOWN, Concluded
 from weft.crawl.machine import settle_memory
 from weft.crawl.marks import ParseMark
 from weft.crawl.pipeline import Finisher, conclude_bug, make_archive
-from weft.crew.messages import (
+from weft.db.connection import open_reader
+from weft.db.schema import VERSION
+from weft.errors import StoreError, WeftError
+from weft.fetch.http import Fetcher, Outcome
+from weft.folder import Folder
+from weft.plugins import OwnParts
+from weft.records import Failure, FilePosition, Lease
+from weft.store.bodies import SharedBodies
+from weft.store.visits import StoredBody, find_body
+from weft.workers.messages import (
     ALL_SITES,
     Ended,
     Hello,
@@ -32,16 +41,7 @@ from weft.crew.messages import (
     receive_blocking,
     send_blocking,
 )
-from weft.crew.rate import SharedRate
-from weft.db.connection import open_reader
-from weft.db.schema import VERSION
-from weft.errors import StoreError, WeftError
-from weft.fetch.http import Fetcher, Outcome
-from weft.folder import Folder
-from weft.plugins import OwnParts
-from weft.records import Failure, FilePosition, Lease
-from weft.store.bodies import SharedBodies
-from weft.store.visits import StoredBody, find_body
+from weft.workers.rate import SharedRate
 
 REPORTED_AT_ONCE = 16
 REPORT_WAIT_S = 0.004  # for others that come, where more are under way

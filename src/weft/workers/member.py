@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from weft.crawl.conclude import Concluded
-from weft.crew.messages import Job, Line, Orders, Report
 from weft.records import FilePosition
+from weft.workers.messages import Job, Line, Orders, Report
 
 
 class Member:

@@ -8,8 +8,8 @@ import socket
 import time
 from collections.abc import Sequence
 
-from weft.crew.nursery import Nursery
 from weft.errors import BugError
+from weft.workers.fork_server import Nursery
 
 DEATH_S = 1.0
 

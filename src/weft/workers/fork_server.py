@@ -21,7 +21,7 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 
-from weft.crew.messages import pair
+from weft.workers.messages import pair
 
 _ORDER = struct.Struct("<i")  # the number of the worker that is wanted; its socket comes with it
 _NEWS = struct.Struct("<iii")  # the worker's number, its process, how it ended (ALIVE: it was born)
@@ -34,8 +34,8 @@ import sys
 sys.path[:] = {path!r}
 from weft.loading import loading
 with loading():
-    import weft.crew.worker
-    from weft.crew.nursery import keep
+    import weft.workers.worker
+    from weft.workers.fork_server import keep
 keep({fd})
 """
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # meant for the crawl, which ends us in its own time
@@ -170,7 +170,7 @@ def keep(fd: int, crawl: int | None = None) -> None:
         end.setblocking(False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
-    from weft.crew.worker import work
+    from weft.workers.worker import work
 
     children: dict[int, int] = {}  # process -> worker
     try:
