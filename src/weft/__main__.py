@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from weft.cli import main
-from weft.streams import leave
+from weft.run.signals import leave
 
 if __name__ == "__main__":
     leave(main())

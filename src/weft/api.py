@@ -65,8 +65,8 @@ async def crawl(
     from weft.folder import Folder
     from weft.options import spec_of
     from weft.ports import silent
-    from weft.results import write_results
-    from weft.session import plan_crawl
+    from weft.run.results import write_results
+    from weft.run.session import plan_crawl
     from weft.spec import OWN_RESULT
 
     async with AsyncExitStack() as stack:

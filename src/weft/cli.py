@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if argv is not None:
         return _main(argv)
-    from weft.streams import end_by_signals, ignore_signals, settle_in
+    from weft.run.signals import end_by_signals, ignore_signals, settle_in
 
     settle_in()
     end_by_signals(INTERRUPTED)

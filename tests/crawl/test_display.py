@@ -83,7 +83,7 @@ def test_the_log_of_a_pipe_has_lines_that_can_be_judged(
     site.page("/a")
     site.page("/gone", status=404)
     from weft.options import spec_of
-    from weft.session import plan_crawl, run_plan
+    from weft.run.session import plan_crawl, run_plan
 
     monkeypatch.chdir(tmp_path)
     spec = spec_of([site.url], {"delay": 0, "sitemaps": "no", "processes": 1})

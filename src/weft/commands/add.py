@@ -48,7 +48,7 @@ def _leave(folder: Folder, seeds: Sequence[Seed], paces: Mapping[str, SitePace])
 
 def _add(folder: Folder, seeds: Sequence[Seed], paces: Mapping[str, SitePace]) -> str:
     """Adds the URLs to the queue of a crawl that does not run; what is told of it."""
-    from weft.session import add_to_stopped
+    from weft.run.session import add_to_stopped
 
     new = add_to_stopped(folder, seeds, paces)
     _warn_of_refused(folder, [seed.url for seed in seeds[:_LOOKED_AT]])

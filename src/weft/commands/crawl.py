@@ -8,7 +8,7 @@ from weft.cli import warn
 from weft.commands.arguments import options_given
 from weft.commands.running import run_shown
 from weft.options import crawl_order
-from weft.session import plan_crawl
+from weft.run.session import plan_crawl
 
 if TYPE_CHECKING:
     import argparse

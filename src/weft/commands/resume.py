@@ -11,7 +11,7 @@ from weft.commands.running import run_shown
 from weft.errors import HOW_TO_BEGIN, FolderError
 from weft.folder import Folder
 from weft.options import resume_order
-from weft.session import plan_resume
+from weft.run.session import plan_resume
 
 if TYPE_CHECKING:
     import argparse

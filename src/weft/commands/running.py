@@ -16,8 +16,8 @@ from weft.errors import WeftError
 from weft.observe import CsvLogs, LiveScreen, Notes, PlainLines, RunLog, closing_words, is_terminal
 from weft.ports import silent
 from weft.records import StopReason
-from weft.results import result_folder, write_results
-from weft.session import Plan, run_plan
+from weft.run.results import result_folder, write_results
+from weft.run.session import Plan, run_plan
 from weft.spec import Politeness, ShownLogs
 from weft.text.human import counted
 

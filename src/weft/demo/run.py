@@ -24,7 +24,7 @@ from weft.folder import Folder
 from weft.options import read_spec, spec_of
 from weft.ports import silent
 from weft.records import State, StopReason
-from weft.session import Plan, plan_crawl, plan_resume, run_plan
+from weft.run.session import Plan, plan_crawl, plan_resume, run_plan
 from weft.text.human import counted
 
 HOSTS = 4

@@ -24,10 +24,10 @@ from weft.folder import Folder, in_use, not_begun
 from weft.options import differences, read_spec, seeds_differ, write_spec
 from weft.plugins import check_parts
 from weft.records import StopReason
+from weft.run.signals import ending_signals
 from weft.seeds.lists import Seed, default_folder, read_seeds
 from weft.spec import CrawlSpec, SitePace
 from weft.store.warc.recovery import our_files
-from weft.streams import ending_signals
 from weft.text.human import command
 
 Warn = Callable[[str], None]

@@ -1,0 +1,1 @@
+"""One run of a folder, from its plan to its results."""
