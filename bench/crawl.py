@@ -238,8 +238,8 @@ STAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("url", ("weft/url/", "can_ada", "url_py", "idna")),
     ("frontier", ("weft/frontier/", "weft/judge/")),
     ("store", ("weft/store/",)),
-    ("start-up", ("importlib", "<frozen", "weft/cli.py", "weft/options/")),
-    ("loop", ("weft/crawl/loop.py", "weft/crawl/conclude.py", "weft/crawl/build.py", "weft/observe.py", "asyncio")),
+    ("start-up", ("importlib", "<frozen", "weft/cli/main.py", "weft/options/")),
+    ("loop", ("weft/crawl/loop.py", "weft/crawl/conclude.py", "weft/crawl/build.py", "weft/cli/screen.py", "asyncio")),
 )
 
 

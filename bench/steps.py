@@ -79,7 +79,7 @@ def measured() -> Steps:
     """The steps of the only page of a site."""
     from web import Site
 
-    from weft.cli import main as weft
+    from weft.cli.main import main as weft
 
     steps = Steps()
     with tempfile.TemporaryDirectory(prefix="weft-steps-") as folder, Site() as site:

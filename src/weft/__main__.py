@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.cli import main
+from weft.cli.main import main
 from weft.run.signals import leave
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from web import Authority
 
-from weft.commands import arguments
+from weft.cli import arguments
 from weft.errors import SpecError
 from weft.options import (
     OPTIONS,
@@ -63,13 +63,19 @@ def test_a_locked_key_is_told(tmp_path: Path, authority: Authority) -> None:
 
 def test_version_imports_almost_nothing() -> None:
     program = (
-        "import sys; before = set(sys.modules); from weft.cli import main; code = main(['--version']); "
+        "import sys; before = set(sys.modules); from weft.cli.main import main; code = main(['--version']); "
         "print(*sorted(set(sys.modules) - before)); sys.exit(code)"
     )
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     version, imported = done.stdout.splitlines()
-    assert version.startswith("weft ") and set(imported.split()) <= {"__future__", "weft", "weft.cli"}
+    assert version.startswith("weft ") and set(imported.split()) <= {
+        "__future__",
+        "weft",
+        "weft.cli",
+        "weft.cli.main",
+        "weft.crawl",
+    }
 
 
 def test_a_closed_pipe_is_quiet() -> None:
@@ -113,7 +119,7 @@ HEAVY = (
 def loaded_by(*arguments: str) -> set[str]:
     program = (
         "import contextlib, io, sys\n"
-        "from weft.cli import main\n"
+        "from weft.cli.main import main\n"
         "with contextlib.redirect_stdout(io.StringIO()):\n"
         f"    code = main({list(arguments)!r})\n"
         "assert code == 0, code\n"
@@ -135,7 +141,7 @@ def test_start_up_loads_nothing_heavy(arguments: tuple[str, ...]) -> None:
     """Without site-packages even, so what is missing there cannot be loaded by accident."""
     loaded = loaded_by(*arguments)
     assert not loaded & set(HEAVY)
-    assert {name for name in loaded if name.startswith("weft")} <= {"weft", "weft.cli"}
+    assert {name for name in loaded if name.startswith("weft")} <= {"weft", "weft.cli", "weft.cli.main", "weft.crawl"}
 
 
 def test_importing_weft_loads_nothing_else() -> None:
@@ -161,7 +167,7 @@ NEW_FIELD = """    patience_s: Annotated[float, About("wait so long for nothing"
     grace_s:"""
 USES_OF_IT = """
 from weft.options import keywords_module, read_spec, reference_markdown, spec_of, write_toml
-from weft.commands.arguments import help_of, parse
+from weft.cli.arguments import help_of, parse
 from pathlib import Path
 
 args = parse("resume", ["x", "--patience", "3s"])

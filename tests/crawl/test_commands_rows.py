@@ -503,7 +503,7 @@ def test_memory_stays_flat(weft: Weft, tmp_path: Path) -> None:
         with StoredCrawl(folder):
             pass
         script = (
-            "import sys, resource; from weft.cli import main\n"
+            "import sys, resource; from weft.cli.main import main\n"
             f"code = main(['links', {str(folder)!r}, '-o', '/dev/null'])\n"
             f"code = code or main(['pages', {str(folder)!r}, '--to', '/dev/null'])\n"
             "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss); sys.exit(code)"

@@ -16,7 +16,7 @@ import msgspec
 import pytest
 from command import Weft
 
-from weft.commands.demo import lines_of
+from weft.cli.commands.demo import lines_of
 from weft.demo.run import Facts
 
 

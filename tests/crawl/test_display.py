@@ -11,7 +11,7 @@ import pytest
 from command import Weft
 from web import Site
 
-from weft.observe import Lately, PlainLines, end_words, share_words, summary_line, trouble_words
+from weft.cli.screen import Lately, PlainLines, end_words, share_words, summary_line, trouble_words
 from weft.records import Progress
 
 LINE = "the site is on this machine or in a private network: --delay 0 --per-host 8 is allowed"
@@ -153,7 +153,7 @@ def test_a_limit_of_pages_is_what_they_are_counted_against() -> None:
 def test_a_line_comes_every_few_seconds_only(monkeypatch: pytest.MonkeyPatch) -> None:
     out = io.StringIO()
     now = [100.0]
-    monkeypatch.setattr("weft.observe.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("weft.cli.screen.time.monotonic", lambda: now[0])
     lines = PlainLines(out)
     for _ in range(20):
         now[0] += 1.0

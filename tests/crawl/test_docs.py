@@ -15,7 +15,8 @@ from command import ROOT, Weft
 from web import Response, Site
 
 from weft import __version__, native
-from weft.cli import COMMANDS, DONE, FAILED, INTERRUPTED, WRONG_USE
+from weft.cli.main import COMMANDS, DONE, FAILED, INTERRUPTED, WRONG_USE
+from weft.cli.screen import COMMON_FIELDS, ERROR_FIELDS, RunLog
 from weft.db.schema import VERSION
 from weft.derive.read import LinkRow, Page, Status
 from weft.errors import (
@@ -30,7 +31,6 @@ from weft.errors import (
     SpecError,
     StoreError,
 )
-from weft.observe import COMMON_FIELDS, ERROR_FIELDS, RunLog
 from weft.records import LinkKind, State, StopReason
 from weft.spec import FOLLOWED_KINDS
 

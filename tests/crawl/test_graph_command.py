@@ -203,7 +203,7 @@ def test_a_disk_that_fills_leaves_no_half_file(stored: Stored, tmp_path: Path) -
     limited = (
         "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500));"
-        "from weft.cli import main; sys.exit(main(sys.argv[1:]))"
+        "from weft.cli.main import main; sys.exit(main(sys.argv[1:]))"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     crawl = tmp_path / "crawl"

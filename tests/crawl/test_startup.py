@@ -33,7 +33,7 @@ NEVER_IN_A_PLAIN_CRAWL = {
 
 def loaded_after(words: list[str]) -> set[str]:
     """The modules of a process that has run a command of weft, without a terminal."""
-    program = f"import sys\nfrom weft.cli import main\ncode = main({words!r})\nprint(code, *sys.modules)"
+    program = f"import sys\nfrom weft.cli.main import main\ncode = main({words!r})\nprint(code, *sys.modules)"
     done = subprocess.run(
         [sys.executable, "-P", "-c", program],
         env={**os.environ, "PYTHONPATH": str(SOURCE)},

@@ -22,7 +22,7 @@ from command import Weft
 from until import wait_until
 from web import NameServer, Request, Response, Site, html_page
 
-from weft.cli import main
+from weft.cli.main import main
 from weft.derive.read import StoredCrawl
 
 QUICK = ("--delay", "0", "--per-host", "4", "--sitemaps", "no", "--quiet")
@@ -690,7 +690,7 @@ def test_impatient_people(site: Site, weft: Weft) -> None:
 def test_a_signal_before_anything(weft: Weft, name: str) -> None:
     """DESIGN section 6: interrupted is exit 3 also for a command that is still being loaded."""
     program = (
-        "import os, signal, sys; from weft import cli\n"
+        "import os, signal, sys; from weft.cli import main as cli\n"
         f"cli._dispatch = lambda *_: exec('os.kill(os.getpid(), signal.{name})', globals()) or 0\n"
         "sys.exit(cli.main())"
     )
@@ -785,7 +785,7 @@ def test_no_memory(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monke
     def run(*_: object) -> int:
         raise MemoryError
 
-    monkeypatch.setattr("weft.commands.status.run", run)
+    monkeypatch.setattr("weft.cli.commands.status.run", run)
     assert main(["status", "out"]) == 1
     assert capsys.readouterr().err.startswith("weft: there is not enough memory")
 

@@ -15,11 +15,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from weft import native
+from weft.cli.screen import csv_lines
 from weft.frontier import links as frontier_links
 from weft.frontier import runs
 from weft.frontier.seen import ADMITTED, FINAL, HOPPED, UNKNOWN, pack, reach
 from weft.native import pure
-from weft.observe import csv_lines
 from weft.parse.html import parse_page
 from weft.records import Link, LinkKind, Links
 from weft.url import Resolver

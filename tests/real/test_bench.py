@@ -115,7 +115,7 @@ def test_cost_counts_all_processes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("stack", "stage"),
     [
-        ("main (weft/cli.py:60);run (weft/crawl/loop.py:90);_parse (weft/parse/bounds.py:75)", "parse"),
+        ("main (weft/cli/main.py:60);run (weft/crawl/loop.py:90);_parse (weft/parse/bounds.py:75)", "parse"),
         ("run (weft/crawl/loop.py:90);parse_page (weft/parse/html.py:90);resolve (weft/url/resolving.py:67)", "url"),
         ("run (weft/crawl/loop.py:90);tick (weft/crawl/loop.py:340);sqlite3_step (libsqlite3.so.0)", "sqlite"),
         ("run (weft/crawl/loop.py:90);offer (weft/frontier/sql.py:610)", "frontier"),

@@ -328,15 +328,15 @@ def test_weft_runs_from_wherever_it_is_called(tmp_path: Path, quick_path: str) -
 
 ASKS_FOR_TINY = """
 from weft import extras
-from weft.cli import main
+from weft.cli.main import main
 extras.EXTRAS["tiny"] = extras.Extra("tests", ("tiny_module",))
 def run():
     extras.need("tiny")
     import tiny_module
     print(tiny_module.__name__)
     return 0
-import weft.cli
-weft.cli._dispatch = lambda *_: run()
+import weft.cli.main
+weft.cli.main._dispatch = lambda *_: run()
 raise SystemExit(main([]))
 """
 
@@ -464,7 +464,7 @@ def test_the_wheel_brings_the_command(tmp_path: Path) -> None:
         (licence,) = (archive.read(name) for name in names if name.endswith("/LICENSE"))
     assert {"Name: weft-crawler", "License-Expression: Apache-2.0"} <= set(metadata.splitlines())
     assert licence == (ROOT / "LICENSE").read_bytes() and b"Apache License" in licence
-    assert "weft = weft.cli:main" in entry_points and "weft/py.typed" in names
+    assert "weft = weft.cli.main:main" in entry_points and "weft/py.typed" in names
     if shutil.which("cc") and Path(sysconfig.get_path("include"), "Python.h").exists():
         assert [name for name in names if name.startswith("weft_native.")]
     modules = {str(path.relative_to(ROOT / "src")) for path in (ROOT / "src" / "weft").rglob("*.py")}

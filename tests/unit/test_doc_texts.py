@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from command import ROOT
 
-from weft.cli import COMMANDS
-from weft.commands.arguments import parse, parser_of
+from weft.cli.arguments import parse, parser_of
+from weft.cli.main import COMMANDS
 from weft.options import BY_NAME, OPTIONS, reference_markdown
 
 DOCS = ROOT / "docs"

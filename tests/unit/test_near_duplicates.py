@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from web import HTML
 
-from weft.cli import main
+from weft.cli.main import main
 from weft.judge.likeness import Likeness, band_hashes, bands_of, estimates, signature_similarity
 from weft.judge.sketch import (
     EMPTY,

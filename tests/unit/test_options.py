@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft import cli
-from weft.commands import arguments
+from weft.cli import arguments
+from weft.cli import main as cli
 from weft.errors import SpecError
 from weft.options import (
     BY_NAME,

@@ -240,7 +240,7 @@ async def open_crawl(
         parts.crew = await stack.enter_async_context(_crew(parts, run_id, nursery))
         _go_on_with_sitemaps(parts)
         for routine in parts.own.all("routine"):
-            from weft.observe import Routine
+            from weft.cli.screen import Routine
 
             observers = [*observers, Routine(routine)]
         crawl = Crawl(parts, observers)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from weft.cli import tell
-from weft.commands.progress import ShownProgress
+from weft.cli.main import tell
+from weft.cli.progress import ShownProgress
 from weft.derive.graph.write import refuse_targets
 from weft.derive.read import StoredCrawl
 from weft.derive.rows import output

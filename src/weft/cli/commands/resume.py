@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from weft.cli import warn
-from weft.commands.arguments import options_given
-from weft.commands.running import run_shown
+from weft.cli.arguments import options_given
+from weft.cli.main import warn
+from weft.cli.running import run_shown
 from weft.errors import HOW_TO_BEGIN, FolderError
 from weft.folder import Folder
 from weft.options import resume_order

@@ -1,6 +1,6 @@
 """The command line: which command, which exit code, and what is said where it failed.
 
-Each command is ``run(args) -> int`` in ``weft.commands.NAME`` and is imported only when it is called. Imports stand
+Each command is ``run(args) -> int`` in ``weft.cli.commands.NAME`` and is imported only when it is called. Imports stand
 inside the functions that need them: ``weft --version`` takes as long as Python itself.
 """
 
@@ -147,12 +147,12 @@ def _dispatch(words: list[str]) -> int:
     from weft.loading import loading
 
     with loading():
-        from weft.commands.arguments import parse
+        from weft.cli.arguments import parse
 
         args = parse(command, rest)
         if args is None:
             return DONE
-        run = importlib.import_module(f"weft.commands.{command}").run
+        run = importlib.import_module(f"weft.cli.commands.{command}").run
     code: int = run(args)
     return code
 

@@ -46,7 +46,7 @@ class ShownProgress:
         if self._bar is None or self._task is None:
             from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-            from weft.observe import steady_console
+            from weft.cli.screen import steady_console
 
             columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())
             self._bar = Progress(*columns, TimeElapsedColumn(), console=steady_console(), transient=True)

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from weft.cli import tell
-from weft.commands.machine import print_json
+from weft.cli.machine import print_json
+from weft.cli.main import tell
+from weft.cli.screen import CsvLogs, LiveScreen, is_terminal
 from weft.crawl.loop import Observer
 from weft.demo.run import Facts, run_demo
-from weft.observe import CsvLogs, LiveScreen, is_terminal
 from weft.records import StopReason
 from weft.text.human import command, counted, human_bytes
 from weft.text.safe import shown

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from weft.cli import warn
-from weft.commands.arguments import options_given
-from weft.commands.machine import print_json
+from weft.cli.arguments import options_given
+from weft.cli.machine import print_json
+from weft.cli.main import warn
 from weft.errors import Cause, SpecError
 from weft.fetch.http import Fetcher
 from weft.fetch.resolve import AddressPolicy, Resolver

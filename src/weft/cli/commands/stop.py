@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from weft.cli import tell
+from weft.cli.main import tell
 from weft.folder import Folder
 
 

@@ -9,11 +9,11 @@ from functools import partial
 from pathlib import Path
 
 from weft import __version__, native
-from weft.cli import tell, warn
-from weft.commands.progress import ShownProgress
+from weft.cli.main import tell, warn
+from weft.cli.progress import ShownProgress
+from weft.cli.screen import CsvLogs, LiveScreen, Notes, PlainLines, RunLog, closing_words, is_terminal
 from weft.crawl.loop import Crawl, Observer
 from weft.errors import WeftError
-from weft.observe import CsvLogs, LiveScreen, Notes, PlainLines, RunLog, closing_words, is_terminal
 from weft.ports import silent
 from weft.records import StopReason
 from weft.run.results import result_folder, write_results
@@ -21,7 +21,7 @@ from weft.run.session import Plan, run_plan
 from weft.spec import Politeness, ShownLogs
 from weft.text.human import counted
 
-_log = logging.getLogger("weft.commands")
+_log = logging.getLogger("weft.cli.commands")
 
 
 def run_shown(plan: Plan, *, quiet: bool, log: ShownLogs) -> int:

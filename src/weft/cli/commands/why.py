@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from weft.commands.machine import print_json
+from weft.cli.machine import print_json
 from weft.derive.read import StoredCrawl
 from weft.derive.why import Attempt, Found, RobotsSays, Story, story_of
 from weft.text.human import counted

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
-from weft.cli import COMMANDS
+from weft.cli.main import COMMANDS
 from weft.errors import SpecError
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from weft.cli import tell
-from weft.commands.machine import print_json
-from weft.commands.progress import ShownProgress
+from weft.cli.machine import print_json
+from weft.cli.main import tell
+from weft.cli.progress import ShownProgress
 from weft.derive.diff import Change, ChangeGraph, Comparison
 from weft.derive.graph import FORMS, form_of, write_graph
 from weft.derive.graph.write import files_of, refuse_targets

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from weft.cli import warn
-from weft.commands.arguments import options_given
-from weft.commands.running import run_shown
+from weft.cli.arguments import options_given
+from weft.cli.main import warn
+from weft.cli.running import run_shown
 from weft.options import crawl_order
 from weft.run.session import plan_crawl
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from weft.commands.progress import ShownProgress
+from weft.cli.progress import ShownProgress
 from weft.derive.duplicates.find import Duplicate, Duplicates
 from weft.derive.duplicates.verdicts import settings_of
 from weft.derive.read import StoredCrawl

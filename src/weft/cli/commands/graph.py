@@ -6,9 +6,9 @@ import argparse
 
 import msgspec
 
-from weft.cli import tell, warn
-from weft.commands.machine import print_json
-from weft.commands.progress import ShownProgress
+from weft.cli.machine import print_json
+from weft.cli.main import tell, warn
+from weft.cli.progress import ShownProgress
 from weft.derive.graph import Choice, Level, Merged, form_of, graph_of, page_graph, write_graph
 from weft.derive.graph.build import picture_graph
 from weft.derive.graph.pages import PageGraph

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from weft.commands.machine import print_json
-from weft.commands.progress import ShownProgress
+from weft.cli.machine import print_json
+from weft.cli.progress import ShownProgress
 from weft.derive.check import Report, check_folder
 from weft.derive.read import StoredCrawl
 from weft.text.human import counted, human_bytes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from weft.commands.machine import print_json
+from weft.cli.machine import print_json
 from weft.derive.read import StoredCrawl
 from weft.text.human import counted, human_bytes, human_seconds
 
