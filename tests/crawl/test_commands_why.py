@@ -14,7 +14,7 @@ from command import Weft, call
 from stored import Stored
 from web import Site
 
-from weft.derive.meanings import CAUSES, OPTIONS, REASONS
+from weft.derive.explanations import CAUSES, OPTIONS, REASONS
 from weft.derive.read import StoredCrawl
 from weft.errors import Cause, Reason
 from weft.options import BY_NAME

@@ -84,7 +84,7 @@ def test_every_cause_is_documented_with_its_policy() -> None:
 
 
 def test_every_reason_is_documented_with_its_option() -> None:
-    from weft.derive.meanings import OPTIONS as OPTION_OF
+    from weft.derive.explanations import OPTIONS as OPTION_OF
 
     table = {names(row[0])[0]: row for row in rows(section(doc("outcomes.md"), "Reasons"))}
     assert list(table) == [reason.value for reason in Reason]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.derive.meanings import CAUSES
+from weft.derive.explanations import CAUSES
 from weft.derive.read import Page, StoredCrawl
 from weft.derive.why.facts import attempts_of, body_of, found_of, rewritten_of, robots_of, same_body_of, spec_of
 from weft.derive.why.refusals import matches, max_depth_of, refusal_of

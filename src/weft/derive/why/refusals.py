@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from weft.derive.meanings import OPTIONS, REASONS
+from weft.derive.explanations import OPTIONS, REASONS
 from weft.derive.read import StoredCrawl
 from weft.derive.why.facts import spec_of
 from weft.derive.why.story import Found

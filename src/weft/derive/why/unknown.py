@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
-from weft.derive.meanings import REASONS
+from weft.derive.explanations import REASONS
 from weft.derive.nearest import nearest_urls
 from weft.derive.read import StoredCrawl
 from weft.derive.why.facts import first_link_to, rewritten_of, robots_of, spec_of
