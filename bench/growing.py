@@ -19,7 +19,7 @@ from weft.crawl.machine import settle_memory
 from weft.db.connection import Database, open_writer
 from weft.db.schema import MIGRATIONS
 from weft.frontier.given import Memory, Policies
-from weft.frontier.pages import Hand
+from weft.frontier.pages import PageInFlight
 from weft.frontier.polite import Schedule
 from weft.frontier.runs import FAN_IN, RUN_ENTRIES, Runs
 from weft.frontier.settling import Settled
@@ -195,7 +195,7 @@ class Growth:
             frontier.discovery.prefetch([target for _, links in pages for target in links.targets])
             for lease, links in pages:
                 self.visit += 1
-                frontier.discovery.offer(frontier.hands[lease.page], self.visit, links, False)
+                frontier.discovery.offer(frontier.in_flight[lease.page], self.visit, links, False)
             frontier.discovery.offer_again()
             frontier.flush()
         frontier.committed()
@@ -364,11 +364,13 @@ def take_us(database: Database, frontier: SqlFrontier, ticks: int = 40, takes: i
             for lease in taken:
                 frontier.freed(lease)
         with database.transaction():
-            frontier.settle([Settled(lease=_lease_of(hand), state="C") for hand in list(frontier.hands.values())])
+            frontier.settle(
+                [Settled(lease=_lease_of(flight), state="C") for flight in list(frontier.in_flight.values())]
+            )
             frontier.flush()
         frontier.committed()
     return spent / max(1, leases) * 1e6
 
 
-def _lease_of(hand: Hand) -> Lease:
-    return Lease(page=hand.page, url=hand.url, site=hand.site)
+def _lease_of(flight: PageInFlight) -> Lease:
+    return Lease(page=flight.page, url=flight.url, site=flight.site)

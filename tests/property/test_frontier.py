@@ -14,7 +14,7 @@ from memory_frontier import MemoryFrontier
 
 from weft.db.connection import open_writer
 from weft.db.schema import MIGRATIONS
-from weft.frontier.links import Home
+from weft.frontier.links import PageSite
 from weft.frontier.polite import AGAIN, END, Schedule, Site, Waiting
 from weft.frontier.settling import Settled
 from weft.ports import Pass
@@ -111,7 +111,7 @@ class FrontierMachine(RuleBasedStateMachine):
             packs, rows = [], []
             for _, lease, _, links in self.concluded:
                 packed, _ = self.sql.discovery.offer(
-                    self.sql.hands[lease.page], visits[lease.page], Links.of(links), False
+                    self.sql.in_flight[lease.page], visits[lease.page], Links.of(links), False
                 )
                 packs.append((visits[lease.page], packed))
                 rows.append(
@@ -218,7 +218,7 @@ def test_links_to_other_sites_are_told_by_their_site(home: str) -> None:
     """Whatever the scheme and the credentials: R12's external links."""
     same = ["http://a.test/x", "https://a.test/", "http://me:pass@a.test/y", "https://you@a.test/"]
     other = ["http://a.test:8080/", "http://sub.a.test/", "https://b.test/@a.test/", "http://a.test@b.test/"]
-    assert Home(home).external_links([*same, *other, "mailto:me@a.test", "data:,x"]) == len(other)
+    assert PageSite(home).external_links([*same, *other, "mailto:me@a.test", "data:,x"]) == len(other)
 
 
 class SlowOrigin:
@@ -296,7 +296,7 @@ def test_a_page_taken_ahead_waits_until_it_is_asked(tmp_path: Path) -> None:
 
 
 def test_a_page_taken_ahead_is_not_set_aside_with_its_site(tmp_path: Path) -> None:
-    """The time of its site may be over before it is asked: it is in the hand, and comes back from there."""
+    """The time of its site may be over before it is asked: it is in flight, and comes back from there."""
     now = FakeTime()
     database = open_writer(tmp_path / "crawl.db", MIGRATIONS)
     frontier = make_sql(database, now, "bfs", 2, 1000, delay_s=0.0, limits=Limits(max_time_per_site_s=5.0))
@@ -314,5 +314,5 @@ def test_a_page_taken_ahead_is_not_set_aside_with_its_site(tmp_path: Path) -> No
     frontier.committed()
     states = [state for (state,) in database.connection.execute("SELECT state FROM page ORDER BY id")]
     assert states == ["R", "R", None, None]
-    assert frontier.hands.keys() == {asked.page, ahead.page}
+    assert frontier.in_flight.keys() == {asked.page, ahead.page}
     database.close()

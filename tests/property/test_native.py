@@ -109,9 +109,9 @@ def test_links_elsewhere_are_counted_alike(prefix: str, monkeypatch: pytest.Monk
     ]  # fmt: skip
     for some in (targets, targets[:6], targets[:3]):
         with monkeypatch.context() as patched:
-            found = frontier_links.Home(prefix).external_links(some)
+            found = frontier_links.PageSite(prefix).external_links(some)
             in_python(patched, "count_external")
-            assert frontier_links.Home(prefix).external_links(some) == found
+            assert frontier_links.PageSite(prefix).external_links(some) == found
 
 
 texts = st.sampled_from(["http://h.test/a", "http://h.test/b?c=d", "http://h.test", "mailto:é@h.test", "", "é", "\0"])

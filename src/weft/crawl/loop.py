@@ -175,7 +175,7 @@ class Crawl:
         """How many pages may still be asked for under --max-pages; None without it."""
         if self._limits.max_pages is None:
             return None
-        under_way = len(self.parts.frontier.hands) - self.parts.frontier.unsettled - self._batch_pages
+        under_way = len(self.parts.frontier.in_flight) - self.parts.frontier.unsettled - self._batch_pages
         stored = self.parts.store.totals["pages"] + self._batch_stored
         return self._limits.max_pages - stored - under_way
 
@@ -375,7 +375,7 @@ class Crawl:
             if lease.depth == 0:  # a seed may lead to its real host: example.org to www.example.org
                 self.parts.judge.seed_redirects_to(done.links.targets[0], lease.url)
         if visit.hash is not None:
-            known = visit.hash if self.parts.store.meets_body(visit.hash) else None
+            known = visit.hash if self.parts.store.body_seen(visit.hash) else None
             self.parts.judge.fetched(lease.url, lease.site, known)
 
     def _give_up(self, lease: Lease, site: Site, cause: Cause) -> None:
@@ -467,15 +467,15 @@ class Crawl:
                 self._feed()
             if done.lease.purpose is not PAGE:
                 continue
-            hand = frontier.hands[done.lease.page]
-            done.visit.url = hand.url_id
+            flight = frontier.in_flight[done.lease.page]
+            done.visit.url = flight.url_id
             skipped = skips is not None and skips.is_duplicate(done.visit, done.sketch)
-            packed, found = frontier.discovery.offer(hand, done.visit.id, done.links, done.visit.nofollow, skipped)
+            packed, found = frontier.discovery.offer(flight, done.visit.id, done.links, done.visit.nofollow, skipped)
             done.visit.external_links = found.external
             if packed:
                 packs.append((done.visit.id, packed))
             if done.stored_2xx or done.links.targets:  # a redirect to a new place is a page that brings one
-                self.parts.judge.linked(done.lease.url, done.lease.site, hand.depth, found.new, found.known)
+                self.parts.judge.linked(done.lease.url, done.lease.site, flight.depth, found.new, found.known)
         return packs
 
     def _feed(self) -> None:

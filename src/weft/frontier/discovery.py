@@ -18,17 +18,17 @@ from weft.db.connection import insert
 from weft.errors import Reason
 from weft.frontier.given import Memory, Policies
 from weft.frontier.links import (
-    Home,
     Infos,
     KnownLinks,
     PackedLink,
+    PageSite,
     leads_on,
     packed,
     packed_leads_on,
     packed_links,
     recalled,
 )
-from weft.frontier.pages import OPEN_REASONS, Found, Hand, PageRow, Way, flags_of
+from weft.frontier.pages import OPEN_REASONS, Found, FoundBy, PageInFlight, PageRow, flags_of
 from weft.frontier.polite import Schedule, Waiting
 from weft.frontier.seen import (
     ADMITTED,
@@ -49,7 +49,7 @@ from weft.url import site_of
 
 _A = LinkKind.A.value
 _REDIRECT = LinkKind.REDIRECT.value
-_HOMES = 2_000  # sites whose pages were read last
+_PAGE_SITES = 2_000  # sites whose pages were read last
 
 
 class Discovery:
@@ -73,8 +73,8 @@ class Discovery:
         self._longest_b = spec.limits.max_url_b
         self.seen = Seen(connection, memory.hash_seed, memory.cache_entries, memory.run_entries)
         self.site_names = SiteNames(connection, counts)
-        self._homes: dict[str, Home] = {}  # by the prefix of their URLs
-        self.hands: dict[int, Hand] = {}  # the pages taken and not settled
+        self._page_sites: dict[str, PageSite] = {}  # by the prefix of their URLs
+        self.in_flight: dict[int, PageInFlight] = {}  # the pages taken and not settled
         self.admitted: list[int] = []
         self.moved: list[int] = []
         self.new_pages: dict[int, PageRow] = {}
@@ -166,88 +166,92 @@ class Discovery:
         """Admits a start address at depth 0; whether it was new to the queue."""
         self.prefetch([url])
         before = len(self.admitted)
-        link, way = Link(url, _REDIRECT), Way(None, None, 0, 0)
+        link, found_by = Link(url, _REDIRECT), FoundBy(None, None, 0, 0)
         info = self.seen.recent.find(url)
         if info is None:
-            info = self._meet(url, _REDIRECT, "", way)
+            info = self._discover(url, _REDIRECT, "", found_by)
         else:
-            self._reconsider(link, url_id_of(info), way)
+            self._reconsider(link, url_id_of(info), found_by)
         self._db.execute(
             "INSERT INTO seed(page, added_ms, source, fallback) VALUES(?, ?, ?, ?)",
             (self._page_of(url_id_of(info)), self._clock.epoch_ms(), source, fallback),
         )
         return len(self.admitted) > before
 
-    def offer(self, hand: Hand, visit: int, links: Links, nofollow: bool, duplicate: bool = False) -> tuple[str, Found]:
+    def offer(
+        self, flight: PageInFlight, visit: int, links: Links, nofollow: bool, duplicate: bool = False
+    ) -> tuple[str, Found]:
         """Every link of a page as it is stored, "" for none, and what they led to; admits what belongs to the crawl."""
-        hand.offered = True
+        flight.offered = True
         if not links.targets:
             return "", Found(0, [], ())
         if self._normalizer.ip_hosts:  # R14: a link to the address of a known host is one to the host
             links = msgspec.structs.replace(links, targets=list(map(self._normalizer.named, links.targets)))
             self.prefetch(links.targets)
-        targets, home = links.targets, self._home_of(hand.url)
-        first_new, bound, heed = self._next_url, reach(hand.depth + 1), self._heeds_nofollow
+        targets, page_site = links.targets, self._page_site_of(flight.url)
+        first_new, bound, heed = self._next_url, reach(flight.depth + 1), self._heeds_nofollow
         by_kind = self._by_redirects if (nofollow and heed) or duplicate else self._by_kind
         offered, infos, places = recalled(self.seen.recent.young, links, by_kind, heed, bound)
         if _REDIRECT in links.kinds.values():  # its target is no farther than the page: it may be nearer by it
             places = sorted({*places, *(at for at, kind in links.kinds.items() if kind == _REDIRECT)})
         new: list[str] = []
         if places:  # else all are known, and none is nearer by this page
-            hops = hand.hops + 1 if leads_on(links) else 0
-            way = Way(Parent(hand.url, hand.depth, hand.chain), visit, hand.depth + 1, hops, nofollow, duplicate)
-            new = self._take_in(links, places, infos, offered, bound, way, hand.hops, home)
-        known = KnownLinks(targets, infos, offered, home.prefix, first_new)
-        return packed_links(links, infos, offered), Found(home.external_links(targets), new, known)
+            hops = flight.hops + 1 if leads_on(links) else 0
+            found_by = FoundBy(
+                Parent(flight.url, flight.depth, flight.chain), visit, flight.depth + 1, hops, nofollow, duplicate
+            )
+            new = self._take_in(links, places, infos, offered, bound, found_by, flight.hops, page_site)
+        known = KnownLinks(targets, infos, offered, page_site.prefix, first_new)
+        return packed_links(links, infos, offered), Found(page_site.external_links(targets), new, known)
 
-    def _home_of(self, url: str) -> Home:
+    def _page_site_of(self, url: str) -> PageSite:
         prefix = url[: url.index("/", 8) + 1]
-        home = self._homes.get(prefix)
-        if home is None:
-            if len(self._homes) >= _HOMES:
-                self._homes.clear()
-            home = self._homes[prefix] = Home(prefix)
-        return home
+        page_site = self._page_sites.get(prefix)
+        if page_site is None:
+            if len(self._page_sites) >= _PAGE_SITES:
+                self._page_sites.clear()
+            page_site = self._page_sites[prefix] = PageSite(prefix)
+        return page_site
 
     def _take_in(
-        self, links: Links, places: list[int], infos: Infos, offered: bytearray, bound: int, onward: Way, hops: int,
-        home: Home,
+        self, links: Links, places: list[int], infos: Infos, offered: bytearray, bound: int, onward: FoundBy, hops: int,
+        page_site: PageSite,
     ) -> list[str]:  # fmt: skip
         """Meets what is new, and looks again at what is known and may be nearer now; what was new.
 
         What is known of each is put into ``infos``.
         """
-        find, meet, kind_of, rel_of = self.seen.recent.find, self._meet, links.kinds.get, links.rels.get
-        targets, prefix = links.targets, home.prefix
+        find, discover, kind_of, rel_of = self.seen.recent.find, self._discover, links.kinds.get, links.rels.get
+        targets, prefix = links.targets, page_site.prefix
         new: list[str] = []
         for at in places:
-            target, kind, way = targets[at], kind_of(at, _A), onward
+            target, kind, found_by = targets[at], kind_of(at, _A), onward
             if kind == _REDIRECT:
-                way = onward._replace(depth=onward.depth - 1, hops=hops + 1)
+                found_by = onward._replace(depth=onward.depth - 1, hops=hops + 1)
             info = find(target) if infos[at] == UNKNOWN else infos[at]
             if info is None:
-                info = meet(target, kind, rel_of(at, ""), way, home)
+                info = discover(target, kind, rel_of(at, ""), found_by, page_site)
                 if info & ADMITTED and target.startswith(prefix):
                     new.append(target)
             elif offered[at] and not info & FINAL and (info > bound or kind == _REDIRECT):
-                self._reconsider(links.bare(at), url_id_of(info), way)
+                self._reconsider(links.bare(at), url_id_of(info), found_by)
             infos[at] = info
         return new
 
     def offer_sitemap(self, visit: int, entries: Sequence[tuple[str, str]]) -> str:
         """The entries (URL, date of change) of a sitemap, admitted at depth 1; the date is put where anchors are."""
         rows: list[PackedLink] = []
-        way = Way(None, visit, 1, 0)
+        found_by = FoundBy(None, visit, 1, 0)
         for url, changed in entries:
             info = self.seen.recent.find(url)
             if info is None:
-                info = self._meet(url, LinkKind.SITEMAP.value, "", way)
+                info = self._discover(url, LinkKind.SITEMAP.value, "", found_by)
             elif info > reach(1):
-                self._reconsider(Link(url, LinkKind.SITEMAP.value), url_id_of(info), way)
+                self._reconsider(Link(url, LinkKind.SITEMAP.value), url_id_of(info), found_by)
             rows.append((url_id_of(info), LinkKind.SITEMAP.value, 1, changed))
         return packed(rows) if rows else ""
 
-    def _meet(self, text: str, kind: int, rel: str, way: Way, home: Home | None = None) -> int:
+    def _discover(self, text: str, kind: int, rel: str, found_by: FoundBy, page_site: PageSite | None = None) -> int:
         """Gives a text that is new its id, and a page if its key is new; returns what is known of it now."""
         if len(text) > self._longest_b:  # cut to one past the bound: a name of its own, refused as too long
             text = text[: self._longest_b + 1]
@@ -263,37 +267,44 @@ class Discovery:
         known = seen.id_of_key(key, text) if seen.has_keys or key is not text else None
         page = self._page_of(known) if known is not None else 0
         if page:
-            return self._meet_spelling(Link(text, kind, "", rel), way, page)
+            return self._discover_spelling(Link(text, kind, "", rel), found_by, page)
         url_id = self._next_url
         self._next_url = url_id + 1
         self._new_urls[url_id] = (url_id, text, None)
-        info = self._new_page(url_id, key, text, kind, rel, way, home)
+        info = self._new_page(url_id, key, text, kind, rel, found_by, page_site)
         seen.recent.put(text, info)
         if key is not text and key != text:
             seen.add_key(key, url_id)
         return info
 
-    def _meet_spelling(self, link: Link, way: Way, page: int) -> int:
+    def _discover_spelling(self, link: Link, found_by: FoundBy, page: int) -> int:
         """A text that is new, of a page that is known."""
         url_id = self._new_url(link.target, page)
         info = self._info(url_id, self.row(page))
         self.seen.recent.put(link.target, info)
         if not info & FINAL:
-            self._reconsider(link, url_id, way)
+            self._reconsider(link, url_id, found_by)
             info = self._info(url_id, self.row(page))
         return info
 
     def _new_page(
-        self, url_id: int, key: str, text: str, kind: int, rel: str, way: Way, home: Home | None = None
-    ) -> int:  # fmt: skip
+        self,
+        url_id: int,
+        key: str,
+        text: str,
+        kind: int,
+        rel: str,
+        found_by: FoundBy,
+        page_site: PageSite | None = None,
+    ) -> int:
         """Makes the page of a key that is new, by the judge's word; what is known of it now."""
         judge, counts = self._judge, self._counts
-        parent, visit, depth, hops, _, _ = way
-        if home is not None and text.startswith(home.prefix):
-            site_id = home.site = home.site or self.site_names.id_of(site_of(text))
+        parent, visit, depth, hops, _, _ = found_by
+        if page_site is not None and text.startswith(page_site.prefix):
+            site_id = page_site.site = page_site.site or self.site_names.id_of(site_of(text))
         else:
             site_id = self.site_names.id_of(site_of(text))
-        reason = self._link_reason(text, kind, rel, way) or judge.judge_url(text, site_id, parent).reason
+        reason = self._link_reason(text, kind, rel, found_by) or judge.judge_url(text, site_id, parent).reason
         counts["known"] += 1
         if reason is None:
             state, why, chain, flags = "W", None, judge.chain_of(text, parent), ADMITTED
@@ -309,9 +320,9 @@ class Discovery:
         )  # fmt: skip
         return pack(url_id, depth, flags | HOPPED if hops else flags)
 
-    def _link_reason(self, target: str, kind: int, rel: str, way: Way) -> Reason | None:
+    def _link_reason(self, target: str, kind: int, rel: str, found_by: FoundBy) -> Reason | None:
         """Why this link cannot bring its target in; seeds are no links."""
-        parent, visit, depth, hops, nofollow, duplicate = way
+        parent, visit, depth, hops, nofollow, duplicate = found_by
         if visit is None:
             return None
         if duplicate and kind != _REDIRECT:
@@ -319,27 +330,27 @@ class Discovery:
         source = parent.url if parent is not None else ""
         return self._judge.judge_link(kind, rel, nofollow, depth, hops, target, source).reason
 
-    def _priority(self, way: Way) -> int:
+    def _priority(self, found_by: FoundBy) -> int:
         """Breadth first: by depth. Depth first: the links of the page read last come first."""
-        return -(way.visit or 0) if self._dfs else way.depth
+        return -(found_by.visit or 0) if self._dfs else found_by.depth
 
-    def _reconsider(self, link: Link, url_id: int, way: Way) -> None:
+    def _reconsider(self, link: Link, url_id: int, found_by: FoundBy) -> None:
         """A link to a page that is known and perhaps not admitted, or farther away than this link makes it."""
-        row = self._row_of(url_id) or self._become_page(url_id, link, way)
+        row = self._row_of(url_id) or self._become_page(url_id, link, found_by)
         if flags_of(row.state, row.reason, row.hops) & FINAL:
             pass
         elif row.state is None:
-            reason = self._link_reason(link.target, link.kind, link.rel, way)
+            reason = self._link_reason(link.target, link.kind, link.rel, found_by)
             if reason is None:
-                self._admit_late(row, link.target, way)
+                self._admit_late(row, link.target, found_by)
             elif reason is Reason.TOO_DEEP and row.reason == Reason.OTHER_SITE.value:
                 # a site's own link: it counts once --max-depth is raised
-                row.reason, row.depth, row.found_in = reason.value, way.depth, way.visit
+                row.reason, row.depth, row.found_in = reason.value, found_by.depth, found_by.visit
                 self._update(row)
-        elif (way.depth < row.depth or way.hops < row.hops) and (
-            self._link_reason(link.target, link.kind, link.rel, way) is None
+        elif (found_by.depth < row.depth or found_by.hops < row.hops) and (
+            self._link_reason(link.target, link.kind, link.rel, found_by) is None
         ):
-            self._lower(row, way, min(way.depth, row.depth), min(way.hops, row.hops))
+            self._lower(row, found_by, min(found_by.depth, row.depth), min(found_by.hops, row.hops))
         self.seen.recent.put(link.target, self._info(url_id, row))
 
     def let_in(self) -> None:
@@ -366,35 +377,35 @@ class Discovery:
         """Whether links from a page to another URL do not count because their sites are crawled apart (R2)."""
         return self._judge.judge_link(_REDIRECT, "", False, 0, 0, target, source).reason is Reason.OTHER_SITE
 
-    def _become_page(self, url_id: int, link: Link, way: Way) -> PageRow:
+    def _become_page(self, url_id: int, link: Link, found_by: FoundBy) -> PageRow:
         """A sitemap or robots.txt that is linked like any page: its text has an id, now it gets a page."""
         if url_id in self._new_urls:
             self._new_urls[url_id] = (url_id, link.target, None)
         self._db.execute("UPDATE url SET page = NULL WHERE id = ?", (url_id,))
-        self._new_page(url_id, self._normalizer.key(link.target), link.target, link.kind, link.rel, way)
+        self._new_page(url_id, self._normalizer.key(link.target), link.target, link.kind, link.rel, found_by)
         return self.new_pages[url_id]
 
-    def _admit_late(self, row: PageRow, text: str, way: Way) -> None:
+    def _admit_late(self, row: PageRow, text: str, found_by: FoundBy) -> None:
         """A page known only by links that are not followed, and now by one that is."""
-        reason = self._judge.judge_url(text, row.site, way.parent).reason
+        reason = self._judge.judge_url(text, row.site, found_by.parent).reason
         row.state, row.reason = ("W", None) if reason is None else (None, reason.value)
-        row.depth, row.hops, row.found_in = way.depth, way.hops, way.visit
-        row.chain, row.priority = self._judge.chain_of(text, way.parent), self._priority(way)
+        row.depth, row.hops, row.found_in = found_by.depth, found_by.hops, found_by.visit
+        row.chain, row.priority = self._judge.chain_of(text, found_by.parent), self._priority(found_by)
         self._update(row)
         if reason is None:
             self._counts["refused"] -= 1
             self._counts["waiting"] += 1
             self.admitted.append(row.id)
 
-    def _lower(self, row: PageRow, way: Way, depth: int, hops: int) -> None:
+    def _lower(self, row: PageRow, found_by: FoundBy, depth: int, hops: int) -> None:
         """The page is nearer than was known: its place in the queue, or the pages behind it, follow."""
-        row.depth, row.hops, row.found_in = depth, hops, way.visit
+        row.depth, row.hops, row.found_in = depth, hops, found_by.visit
         row.priority = row.priority if self._dfs else depth
         self._update(row)
-        hand = self.hands.get(row.id)
-        if hand is not None:
-            hand.depth, hand.hops = depth, hops
-            if hand.offered:
+        flight = self.in_flight.get(row.id)
+        if flight is not None:
+            flight.depth, flight.hops = depth, hops
+            if flight.offered:
                 self._lowered.append(row.id)
         elif row.id in self.new_pages:
             pass
@@ -436,13 +447,15 @@ class Discovery:
             parent = Parent(self.text(row.id), row.depth, row.chain)
             rows = msgspec.json.decode(stored[0])
             hops = row.hops + 1 if packed_leads_on(rows) else 0
-            onward = Way(parent, row.visit, row.depth + 1, hops, bool(stored[1]))
-            redirected = Way(parent, row.visit, row.depth, row.hops + 1, bool(stored[1]))
+            onward = FoundBy(parent, row.visit, row.depth + 1, hops, bool(stored[1]))
+            redirected = FoundBy(parent, row.visit, row.depth, row.hops + 1, bool(stored[1]))
             for url_id, kind, offered, *rest in rows:
-                way = redirected if kind == _REDIRECT else onward
+                found_by = redirected if kind == _REDIRECT else onward
                 known = self._row_of(url_id) if offered else None
-                if known and (known.state is None or way.depth < known.depth or way.hops < known.hops):
-                    self._reconsider(Link(self.text(url_id), kind, "", rest[1] if len(rest) > 1 else ""), url_id, way)
+                if known and (known.state is None or found_by.depth < known.depth or found_by.hops < known.hops):
+                    self._reconsider(
+                        Link(self.text(url_id), kind, "", rest[1] if len(rest) > 1 else ""), url_id, found_by
+                    )
 
     # ---- the tick --------------------------------------------------------------------------------------------
 
@@ -460,7 +473,7 @@ class Discovery:
         """Gives back the memory of what can be read again."""
         self.seen.recent.shed()
         self.site_names.shed()
-        self._homes.clear()
+        self._page_sites.clear()
 
     def close(self) -> None:
         """At the end of a run, inside the caller's transaction."""

@@ -26,7 +26,7 @@ class Heads:
     ) -> None:  # fmt: skip
         self._db = connection
         self._discovery = discovery
-        self._hands = discovery.hands
+        self._in_flight = discovery.in_flight
         self._schedule = schedule
         self._sites = sites
         self._clock = clock
@@ -64,7 +64,7 @@ class Heads:
             ).fetchall()
             site.cursor = END if len(rows) < size else (rows[-1][1], rows[-1][0])
             for entry in starmap(Waiting, rows):
-                if entry.page not in self._hands and entry.depth >= self._min_depth:
+                if entry.page not in self._in_flight and entry.depth >= self._min_depth:
                     site.push(entry)
             if site.heads:
                 return
@@ -86,7 +86,7 @@ class Heads:
         self.retry_ms = None
         now_ms = self._clock.epoch_ms()
         for page, site_id, priority, url_id, url, depth, hops, chain, attempts, retry_ms in rows:
-            if page in self._hands:
+            if page in self._in_flight:
                 continue
             site = self._sites.get(site_id)
             if page in site.heads:
@@ -116,7 +116,7 @@ class Heads:
     def _join(self, page: int, touched: set[Site]) -> None:
         """Puts a page into the head of its site, if it belongs there."""
         row = self._discovery.row(page)
-        if row.state != "W" or row.site in self._cut_sites or row.depth < self._min_depth or page in self._hands:
+        if row.state != "W" or row.site in self._cut_sites or row.depth < self._min_depth or page in self._in_flight:
             return
         site = self._schedule.sites.get(row.site)
         if site is None:

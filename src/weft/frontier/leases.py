@@ -42,14 +42,14 @@ class Leases:
         self._clock = clock
         self._address_of = address_of
         self._next_waiting = heads.next_waiting
-        self._in_hand = settling.in_hand
+        self._put_in_flight = settling.put_in_flight
         self._has_budgets = budgets.has_any
         self._is_spent = budgets.is_spent
         self._answered = budgets.answered
         self._breadth_first = politeness.order is PageOrder.BFS
         self._auto_pace = politeness.pace is Pace.AUTO
         self._longest_pace_s = politeness.max_crawl_delay_s
-        self._hands = settling.hands
+        self._in_flight = settling.in_flight
         self.unresolved: deque[Site] = deque()
         self.resolving = 0
         self.refused_errands: list[tuple[Lease, Refuse]] = []
@@ -68,9 +68,9 @@ class Leases:
         now = self._clock.seconds()
         while self._later and self._later[0][0] <= now:
             errand = heapq.heappop(self._later)[-1]
-            home = self._sites.get(errand.site)
-            home.errands.append(errand)
-            self._schedule.place(home, now)
+            asked_site = self._sites.get(errand.site)
+            asked_site.errands.append(errand)
+            self._schedule.place(asked_site, now)
         retry_ms = self._heads.retry_ms
         if retry_ms is not None and retry_ms <= self._clock.epoch_ms():
             self._heads.load_retries(now)
@@ -122,7 +122,7 @@ class Leases:
                 self._schedule.place(site, self._clock.seconds())
                 break
             site.ahead += 1
-            self._hands[lease.page].is_ahead = True
+            self._in_flight[lease.page].is_ahead = True
             leases.append(lease)
         return leases
 
@@ -200,8 +200,8 @@ class Leases:
             if type(answer) is Pass:  # nearly always
                 site.delay_s = self._sites.delay_s(site.name, answer.delay_s)
                 site.owes_page = False
-                hand = self._in_hand(entry, site)
-                return Lease(entry.page, entry.url, site.id, PAGE, entry.depth, hand.attempts, entry.hops)
+                flight = self._put_in_flight(entry, site)
+                return Lease(entry.page, entry.url, site.id, PAGE, entry.depth, flight.attempts, entry.hops)
             match answer:
                 case Ask(lease=lease):
                     site.push(entry)
@@ -212,7 +212,7 @@ class Leases:
                     site.robots_pending = True
                     return None
                 case (Refuse() | Verdict()) as refusal:
-                    self._in_hand(entry, site)
+                    self._put_in_flight(entry, site)
                     self._settling.refused.append((entry.page, refusal))
                     self._refusals_left -= 1
                     if self._refusals_left <= 0:
@@ -264,11 +264,11 @@ class Leases:
     def promoted(self, lease: Lease) -> None:
         """A lease taken ahead is asked now, in the place of one that is about to be freed."""
         site = self._schedule.sites[lease.site]
-        hand = self._hands[lease.page]
-        hand.is_ahead = False
+        flight = self._in_flight[lease.page]
+        flight.is_ahead = False
         site.ahead -= 1
         site.running += 1
-        self._schedule.inherit(hand.ip)
+        self._schedule.inherit(flight.ip)
 
     def ended(self, lease: Lease, answer_s: float, status: int | None) -> Site:
         """A request was answered after so long, or has failed (no status): it is freed. Gives its site.
@@ -301,7 +301,7 @@ class Leases:
         if site.delay_s or site.pace_s:
             site.next_at = max(site.next_at, read_at + site.gap_s)
         if lease.purpose is PAGE:
-            ip = self._hands[lease.page].ip
+            ip = self._in_flight[lease.page].ip
         else:
             ip = self._errand_ips.pop((lease.purpose, lease.url), "")
         schedule.leave(ip, now, read_at)

@@ -66,7 +66,7 @@ def packed(rows: Sequence[PackedLink]) -> str:
     return _encode(rows).decode()
 
 
-class Home:
+class PageSite:
     """The site of a page, as the URLs of its links begin: its http and its https are one site."""
 
     __slots__ = ("_other", "_with_credentials", "prefix", "site")

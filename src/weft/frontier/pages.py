@@ -15,7 +15,7 @@ LIMIT_REASONS = (Reason.SITE_PAGES.value, Reason.SITE_TIME.value)
 OPEN_REASONS = frozenset((*(reason.value for reason in LINK_REASONS), *LIMIT_REASONS))  # another link may mend
 
 
-class Way(NamedTuple):
+class FoundBy(NamedTuple):
     """How a URL was reached: by which page and visit (None: a seed), how far from the start, by how many redirects."""
 
     parent: Parent | None
@@ -34,7 +34,7 @@ class Found(NamedTuple):
     known: Sequence[str]  # pages of the site that were known before
 
 
-class Hand(msgspec.Struct, gc=False):
+class PageInFlight(msgspec.Struct, gc=False):
     """A page taken and not yet settled: what may still change while it is under way."""
 
     page: int

@@ -1,6 +1,6 @@
-"""The pages in hand: from the lease to the tick that writes how it ended, or that nobody answered it.
+"""The pages in flight: from the lease to the tick that writes how it ended, or that nobody answered it.
 
-While a page is in hand its row says W until the next tick and R from then on. All writing happens inside the
+While a page is in flight its row says W until the next tick and R from then on. All writing happens inside the
 caller's transaction.
 """
 
@@ -15,7 +15,7 @@ from weft.clock import Clock
 from weft.errors import POLICIES, Cause
 from weft.frontier.discovery import Discovery
 from weft.frontier.given import Queues
-from weft.frontier.pages import Hand
+from weft.frontier.pages import PageInFlight
 from weft.frontier.polite import Schedule, Site, Waiting
 from weft.frontier.seen import url_id_of
 from weft.ports import Refuse
@@ -58,7 +58,7 @@ class Settling:
     ) -> None:  # fmt: skip
         self._db = connection
         self._discovery = discovery
-        self.hands = discovery.hands
+        self.in_flight = discovery.in_flight
         self._schedule = schedule
         self._sites = queues.sites
         self._heads = queues.heads
@@ -71,21 +71,21 @@ class Settling:
         self.given_back: list[int] = []
         self.brought_back: list[int] = []
         self.later_seeds: list[tuple[str, str]] = []
-        self.unstored = 0  # hands whose R is not in the database yet
+        self.unstored = 0  # pages in flight whose R is not in the database yet
 
-    def in_hand(self, entry: Waiting, site: Site) -> Hand:
-        """Takes a page from the queue into the hand."""
-        hand = self.hands[entry.page] = Hand(
+    def put_in_flight(self, entry: Waiting, site: Site) -> PageInFlight:
+        """Takes a page from the queue; it is in flight now."""
+        flight = self.in_flight[entry.page] = PageInFlight(
             entry.page, entry.url, entry.url_id, entry.depth, entry.hops, entry.chain, entry.attempts + 1,
             site.id, site.ip,
         )  # fmt: skip
         self.unstored += 1
-        return hand
+        return flight
 
     # ---- how leases ended ------------------------------------------------------------------------------------
 
     def settle(self, batch: Iterable[Settled]) -> None:
-        """Writes how leases ended. The hands stay until ``mark_running``, so that depths can still fall."""
+        """Writes how leases ended. They stay in flight until ``mark_running``, so that depths can still fall."""
         now_ms = self._clock.epoch_ms()
         self._answered.clear()  # a tick takes all that was answered
         completed: list[tuple[int, int, int]] = []
@@ -95,25 +95,25 @@ class Settling:
             lease = done.lease
             if done.redirect_to is not None:
                 redirects.append(done)
-            hand = self.hands[lease.page]
+            flight = self.in_flight[lease.page]
             self._settled.append(lease.page)
             if done.stored_2xx:
                 site = self._sites.get(lease.site)
                 site.pages += 1
                 self._schedule.changed.add(site)
-            self._let_go(hand)
+            self._let_go(flight)
             if done.again_at is not None or done.retry_s is not None:
-                self._wait_again(done, hand, now_ms)
+                self._wait_again(done, flight, now_ms)
                 continue
             self._counts["completed" if done.state == "C" else "errors"] += 1
             self._counts["broken"] += done.is_broken
             cause = done.cause
             if cause is None and done.visit is not None and done.state == "C":
-                completed.append((hand.attempts, done.visit, lease.page))
+                completed.append((flight.attempts, done.visit, lease.page))
                 continue
             if cause is not None:
-                self._fall_back(hand, cause)
-            ended.append((done.state, hand.attempts, cause.value if cause else None, done.visit, lease.page))
+                self._fall_back(flight, cause)
+            ended.append((done.state, flight.attempts, cause.value if cause else None, done.visit, lease.page))
         self._db.executemany(
             "UPDATE page SET state = 'C', attempts = ?, retry_ms = NULL, cause = NULL, visit = ? WHERE id = ?",
             completed,
@@ -156,36 +156,36 @@ class Settling:
             (page,) = self._discovery.pages_at([target])
         return False
 
-    def _let_go(self, hand: Hand) -> None:
-        self._counts["running" if hand.stored else "waiting"] -= 1
-        if not hand.stored:
+    def _let_go(self, flight: PageInFlight) -> None:
+        self._counts["running" if flight.stored else "waiting"] -= 1
+        if not flight.stored:
             self.unstored -= 1
 
-    def _fall_back(self, hand: Hand, cause: Cause) -> None:
+    def _fall_back(self, flight: PageInFlight, cause: Cause) -> None:
         """A seed given as a bare host is tried as https, then as http."""
-        if hand.depth == 0 and POLICIES[cause].condemns_origin:
+        if flight.depth == 0 and POLICIES[cause].condemns_origin:
             row = self._db.execute(
-                "SELECT fallback FROM seed WHERE page = ? AND fallback IS NOT NULL", (hand.page,)
+                "SELECT fallback FROM seed WHERE page = ? AND fallback IS NOT NULL", (flight.page,)
             ).fetchone()
             if row is not None:
                 self.later_seeds.append((str(row[0]), "fallback"))
 
-    def _wait_again(self, done: Settled, hand: Hand, now_ms: int) -> None:
+    def _wait_again(self, done: Settled, flight: PageInFlight, now_ms: int) -> None:
         self._counts["waiting"] += 1
         retry_ms = now_ms + int((done.retry_s or 0.0) * 1000)
         if done.again_at is not None:
             info = self._discovery.seen.recent.find(done.again_at)
-            url_id = url_id_of(info) if info is not None else self._discovery.spelling(done.again_at, hand.page)
-            hand.hops += 1
+            url_id = url_id_of(info) if info is not None else self._discovery.spelling(done.again_at, flight.page)
+            flight.hops += 1
             self._db.execute(
                 "UPDATE page SET state = 'W', url = ?, hops = ?, retry_ms = ?, visit = coalesce(?, visit) WHERE id = ?",
-                (url_id, hand.hops, now_ms, done.visit, hand.page),
+                (url_id, flight.hops, now_ms, done.visit, flight.page),
             )
         else:
             self._db.execute(
                 "UPDATE page SET state = 'W', attempts = ?, retry_ms = ?, cause = ?, visit = coalesce(?, visit)"
                 " WHERE id = ?",
-                (hand.attempts, retry_ms, done.cause.value if done.cause else None, done.visit, hand.page),
+                (flight.attempts, retry_ms, done.cause.value if done.cause else None, done.visit, flight.page),
             )
         self._heads.look_for_retries(retry_ms)
 
@@ -193,17 +193,17 @@ class Settling:
         """Pages that robots.txt, its absence, or what was learnt of a trap refused when their turn came."""
         refused, self.refused = self.refused, []
         for page, refusal in refused:
-            hand = self.hands[page]
+            flight = self.in_flight[page]
             self._settled.append(page)
-            self._let_go(hand)
+            self._let_go(flight)
             match refusal:
                 case Refuse(cause=cause):
-                    self._fall_back(hand, cause)
+                    self._fall_back(flight, cause)
                     self._counts["errors"] += 1
                     self._counts["forbidden" if cause is Cause.ROBOTS_DISALLOWED else "broken"] += 1
                     self._db.execute(
                         "UPDATE page SET state = 'E', attempts = ?, retry_ms = NULL, cause = ? WHERE id = ?",
-                        (hand.attempts - 1, cause.value, page),
+                        (flight.attempts - 1, cause.value, page),
                     )
                 case Verdict(reason=reason):
                     self._counts["refused"] += 1
@@ -211,29 +211,29 @@ class Settling:
                         "UPDATE page SET state = NULL, reason = ?, retry_ms = NULL WHERE id = ?", (reason, page)
                     )
 
-    # ---- what stays in hand ----------------------------------------------------------------------------------
+    # ---- what stays in flight ----------------------------------------------------------------------------------
 
     def mark_running(self) -> None:
-        """Lets the settled hands go, returns what nobody answered, and marks as R what is under way.
+        """Lets the settled pages go, returns what nobody answered, and marks as R what is under way.
 
         What was taken ahead and is not asked yet waits still; on a site that is cut it must not be set aside, though.
         """
         for page in self._settled:
-            self.hands.pop(page, None)
+            self.in_flight.pop(page, None)
         self._settled = []
         for page in self.given_back:
-            if self.hands.pop(page).stored:
+            if self.in_flight.pop(page).stored:
                 self._db.execute("UPDATE page SET state = 'W' WHERE id = ?", (page,))
                 self._counts["running"] -= 1
                 self._counts["waiting"] += 1
             self._discovery.moved.append(page)
         self.given_back = []
         self._wait_once_more()
-        unstored = [hand for hand in self.hands.values() if not hand.stored]
-        fresh = [hand for hand in unstored if not hand.is_ahead or hand.site in self._cut_sites]
-        for hand in fresh:
-            hand.stored = True
-        self._db.executemany("UPDATE page SET state = 'R' WHERE id = ?", [(hand.page,) for hand in fresh])
+        unstored = [flight for flight in self.in_flight.values() if not flight.stored]
+        fresh = [flight for flight in unstored if not flight.is_ahead or flight.site in self._cut_sites]
+        for flight in fresh:
+            flight.stored = True
+        self._db.executemany("UPDATE page SET state = 'R' WHERE id = ?", [(flight.page,) for flight in fresh])
         self.unstored = len(unstored) - len(fresh)
         self._counts["running"] += len(fresh)
         self._counts["waiting"] -= len(fresh)
@@ -242,8 +242,8 @@ class Settling:
         """What was brought back joins the queue as if it were to be tried again now."""
         now_ms = self._clock.epoch_ms()
         for page in self.brought_back:
-            hand = self.hands.pop(page)
-            if hand.stored:
+            flight = self.in_flight.pop(page)
+            if flight.stored:
                 self._counts["running"] -= 1
                 self._counts["waiting"] += 1
             self._db.execute("UPDATE page SET state = 'W', retry_ms = ? WHERE id = ?", (now_ms, page))

@@ -47,7 +47,7 @@ class SqlFrontier:
         self.schedule = schedule
         self.counts = recovery.stored_counts(connection, COUNTERS)
         self.discovery = discovery = Discovery(connection, spec, policies, clock, schedule, self.counts, memory)
-        self.hands = discovery.hands
+        self.in_flight = discovery.in_flight
         self._sites = sites = Sites(
             connection, schedule, clock, spec, policies.paces, discovery.site_names.of_new, in_ram=memory.sites_in_ram
         )
@@ -159,7 +159,7 @@ class SqlFrontier:
     # ---- the tick --------------------------------------------------------------------------------------------
 
     def flush(self) -> None:
-        """Writes all that is new, marks what is under way as R, lets the settled hands go. Ends the tick."""
+        """Writes all that is new, marks what is under way as R, lets the settled pages go. Ends the tick."""
         self._settling.mark_running()
         self.discovery.flush()
         self._budgets.set_aside()

@@ -50,7 +50,7 @@ class SqlStore:
             return None
         return find_body(self._db, body_hash, digest)
 
-    def meets_body(self, body_hash: int) -> bool:
+    def body_seen(self, body_hash: int) -> bool:
         """Whether a body with this hash was met before; it has been from now on."""
         if body_hash in self._bodies:
             return True

@@ -40,7 +40,7 @@ def compare(crawl: StoredCrawl, file: Path, known: Known, upto: Snapshot, progre
         theirs = _Theirs(crawl, known, upto, once)
         entries = urls_in(file)
         while some := list(islice(entries, _AT_ONCE)):
-            theirs.meet(some)
+            theirs.add(some)
             read_b += sum(len(entry) + 1 for entry in some)
             progress("the list", min(read_b, total_b), total_b)
     if theirs.entries == theirs.not_urls:
@@ -71,7 +71,7 @@ class _Theirs:
         self.why: Counter[str] = Counter()
         self.urls: list[str] = []
 
-    def meet(self, entries: Sequence[str]) -> None:
+    def add(self, entries: Sequence[str]) -> None:
         """Counts the entries that are pages and were not named before."""
         parsed = map(parse, entries)
         urls = [url.partition("#")[0] for url in parsed if url is not None and url.startswith(("http://", "https://"))]
