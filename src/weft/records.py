@@ -98,7 +98,7 @@ LEADS_ON: Final = "redirect"
 
 
 class Purpose(IntEnum):
-    """Why an address is asked: a page of the crawl, or an errand the crawl needs for itself."""
+    """Why an address is asked: a page of the crawl, or a site request the crawl needs for itself."""
 
     PAGE = 0
     ROBOTS = 1
@@ -210,7 +210,7 @@ class Links(msgspec.Struct, array_like=True, gc=False):
 class Lease(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """The right, and the duty, to ask one URL now. It ends in exactly one ``Visit``."""
 
-    page: int  # page id; for errands the id of the sitemap row or 0
+    page: int  # page id; for site requests the id of the sitemap row or 0
     url: str
     site: int
     purpose: Purpose = Purpose.PAGE

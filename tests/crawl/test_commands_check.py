@@ -103,7 +103,7 @@ def test_one_of_a_thing_is_told_as_one(site: Site, weft: Weft) -> None:
     assert not found
 
 
-def test_a_crawl_whose_errands_were_redirected_is_consistent(site: Site, weft: Weft) -> None:
+def test_a_crawl_whose_site_requests_were_redirected_is_consistent(site: Site, weft: Weft) -> None:
     """Where robots.txt and a sitemap moved to is no link of a page."""
     site.page("/")
     site.redirect("/robots.txt", "/rules")

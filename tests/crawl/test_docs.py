@@ -210,7 +210,7 @@ def test_example_queries_run_and_find(crawled: Path, site: Site) -> None:
     connection.close()
 
 
-def test_visits_of_errands_belong_to_no_page(crawled: Path) -> None:
+def test_visits_of_site_requests_belong_to_no_page(crawled: Path) -> None:
     """As docs/database.md says: a join of visit and page gives visits of pages only."""
     connection = sqlite3.connect(f"file:{crawled / 'crawl.db'}?mode=ro", uri=True)
     assert connection.execute("SELECT count(*) FROM visit WHERE purpose <> 0").fetchone()[0] > 0

@@ -244,7 +244,7 @@ def test_a_sitemap_is_followed_by_the_delay_of_its_own_origin(tmp_path: Path) ->
     frontier.freed(page)
     sitemap = Lease(page=1, url="http://a.test/s.xml", site=page.site, purpose=Purpose.SITEMAP)
     frontier.schedule.sites[page.site].owes_page = False
-    frontier.errand("a.test", sitemap)
+    frontier.site_request("a.test", sitemap)
     now.now += DELAY_S
     assert frontier.take(1) == [sitemap]
     frontier.started(sitemap)

@@ -130,7 +130,7 @@ class Parts:
     def ask_sitemap(self, lease: Lease) -> None:
         """Puts a sitemap into the queue; where only start addresses are asked, it waits for a run that lets more in."""
         if self.judge.admits_from_sitemap(lease.url):
-            self.frontier.errand(site_of(lease.url), lease)
+            self.frontier.site_request(site_of(lease.url), lease)
         else:
             self.sitemaps.put_off(lease)
 

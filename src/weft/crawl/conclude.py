@@ -46,7 +46,9 @@ class Concluded(msgspec.Struct, array_like=True):
     slow: bool = False  # 429 or 503
     condemns: Cause | None = None  # for which the origin is given up, where it was met too often
     stored_2xx: bool = False
-    answer: Fetched | Failure | None = None  # of errands only: robots.txt and sitemaps are read where the crawl is kept
+    answer: Fetched | Failure | None = (
+        None  # of site requests only: robots.txt and sitemaps are read where the crawl is kept
+    )
     cookies: list[str] = []  # values of Set-Cookie
     warc: str = ""  # the file that holds its record
     sketch: bytes = b""  # of the text, where near-duplicates are looked for
@@ -143,7 +145,7 @@ def _redirect(done: Concluded, target: str) -> None:
     url, _, fragment = target.partition("#")
     done.visit.redirect_to = url[:8192]
     if lease.purpose is not PAGE:
-        return  # a step of an errand, and no link of a page
+        return  # a step of a site request, and no link of a page
     done.links.add(url, LinkKind.REDIRECT.value, fragment=fragment)
     done.visit.out_links = 1
     if url == lease.url and done.cookies and lease.hops < SAME_URL_REDIRECTS:

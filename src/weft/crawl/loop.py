@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from weft.crawl.conclude import PASSING_STATUSES, Concluded, back_off
-from weft.crawl.site_requests import Errands
+from weft.crawl.site_requests import SiteRequests
 from weft.errors import POLICIES, STALLS_MAX, BugError, Cause
 from weft.frontier.settling import Settled
 from weft.records import PAGE, Ending, Failure, Lease, Progress, Purpose, StopReason
@@ -57,7 +57,7 @@ class Crawl:
         self.visits = 0
         self._looked_again = -1
         self.notes: list[str] = []  # of the tick: what whoever runs the crawl should know
-        self._errands = Errands(parts, self.notes.append)
+        self._site_requests = SiteRequests(parts, self.notes.append)
         self._bugs: list[tuple[int, str, str]] = []
         self._wake = asyncio.Event()
         self._stop: StopReason | None = None
@@ -341,9 +341,9 @@ class Crawl:
         if lease.purpose is PAGE:
             self._page(done, site)
         elif lease.purpose is Purpose.ROBOTS:
-            self._errands.robots(done)
+            self._site_requests.robots(done)
         else:
-            self._errands.sitemap(done)
+            self._site_requests.sitemap(done)
         if not self._batch:
             self._batch_since = parts.clock.seconds()
         self._batch.append(done)
@@ -403,7 +403,7 @@ class Crawl:
         parts, frontier, store = self.parts, self.parts.frontier, self.parts.store
         began = parts.clock.seconds()
         batch, self._batch = self._batch, []
-        entries = self._errands.take_entries()
+        entries = self._site_requests.take_entries()
         positions = parts.crew.flush()
         with parts.database.transaction():
             keeps_cookies = parts.jar is not None
@@ -431,9 +431,9 @@ class Crawl:
             store.write([done.visit for done in batch], packs, positions, sketches)
             self._feed()
             frontier.discovery.offer_again()
-            for lease, refusal in frontier.refused_errands:
+            for lease, refusal in frontier.refused_site_requests:
                 parts.sitemaps.end(lease, refusal.cause.value, 0)
-            frontier.refused_errands.clear()
+            frontier.refused_site_requests.clear()
             parts.sitemaps.flush(frontier.discovery.name)
             parts.rules.flush()
             frontier.flush()

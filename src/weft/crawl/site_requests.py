@@ -1,4 +1,6 @@
-"""What comes of errands: the rules of a robots.txt, the sitemaps that it or another sitemap names, their entries."""
+"""What comes of site requests: the rules of a robots.txt, the sitemaps that it or another sitemap names, their
+entries.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
 Entries = list[tuple[str, str]]  # URLs of a sitemap, each with the date of its last change, or ""
 
 
-class Errands:
-    """Reads what errands brought, and sends further ones where they lead."""
+class SiteRequests:
+    """Reads what site requests brought, and sends further ones where they lead."""
 
     def __init__(self, parts: Parts, note: Callable[[str], None]) -> None:
         """``note`` takes what whoever runs the crawl should know of a site."""
@@ -39,7 +41,7 @@ class Errands:
             case AskAgain(lease=again, rest_s=rest_s):
                 site = parts.frontier.site(again.site)
                 parts.frontier.schedule.rest(site, rest_s, parts.clock.seconds())
-                parts.frontier.errand(site.name, again, first=True)
+                parts.frontier.site_request(site.name, again, first=True)
             case Learnt() as learnt:
                 granted_s = parts.frontier.set_delay(site_id, learnt.delay_s)
                 if learnt.delay_s is not None and learnt.delay_s > granted_s:
@@ -91,13 +93,13 @@ class Errands:
             parts.ask_sitemap(lease)
 
     def _site_of(self, url: str) -> int | None:
-        """The site of an errand's next step; None where nobody may ask there."""
+        """The site of a site request's next step; None where nobody may ask there."""
         parts = self._parts
         return parts.frontier.discovery.site_names.id_of(site_of(url)) if parts.judge.is_askable(url) else None
 
 
 def _answer_of(done: Concluded) -> Fetched | Failure:
-    """The answer of an errand, which is read here."""
+    """The answer of a site request, which is read here."""
     assert done.answer is not None
     done_answer, done.answer = done.answer, None  # its body need not wait for the tick
     return done_answer

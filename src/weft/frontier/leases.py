@@ -52,24 +52,24 @@ class Leases:
         self._in_flight = settling.in_flight
         self.unresolved: deque[Site] = deque()
         self.resolving = 0
-        self.refused_errands: list[tuple[Lease, Refuse]] = []
-        self._errand_ips: dict[tuple[Purpose, str], str] = {}
-        self._later: list[tuple[float, int, Lease]] = []  # errands to be tried again, by time
+        self.refused_site_requests: list[tuple[Lease, Refuse]] = []
+        self._site_request_ips: dict[tuple[Purpose, str], str] = {}
+        self._later: list[tuple[float, int, Lease]] = []  # site requests to be tried again, by time
         self._refusals_left = 0
 
     # ---- given out -------------------------------------------------------------------------------------------
 
-    def try_later(self, errand: Lease, after_s: float) -> None:
-        """An errand that joins its site's queue only after so many seconds; the site itself does not rest."""
-        heapq.heappush(self._later, (self._clock.seconds() + after_s, errand.page, errand))
+    def try_later(self, site_request: Lease, after_s: float) -> None:
+        """a site request that joins its site's queue only after so many seconds; the site itself does not rest."""
+        heapq.heappush(self._later, (self._clock.seconds() + after_s, site_request.page, site_request))
 
     def take(self, most: int) -> list[Lease]:
         """Up to ``most`` leases whose time has come, in order."""
         now = self._clock.seconds()
         while self._later and self._later[0][0] <= now:
-            errand = heapq.heappop(self._later)[-1]
-            asked_site = self._sites.get(errand.site)
-            asked_site.errands.append(errand)
+            site_request = heapq.heappop(self._later)[-1]
+            asked_site = self._sites.get(site_request.site)
+            asked_site.site_requests.append(site_request)
             self._schedule.place(asked_site, now)
         retry_ms = self._heads.retry_ms
         if retry_ms is not None and retry_ms <= self._clock.epoch_ms():
@@ -118,7 +118,7 @@ class Leases:
             if lease is None:
                 break
             if lease.purpose is not PAGE:  # robots.txt has grown old: it takes its turn like any other request
-                site.errands.appendleft(lease)
+                site.site_requests.appendleft(lease)
                 self._schedule.place(site, self._clock.seconds())
                 break
             site.ahead += 1
@@ -133,7 +133,7 @@ class Leases:
         return not (
             site.gap_s
             or self._auto_pace
-            or site.errands
+            or site.site_requests
             or site.robots_pending
             or site.slow_answers
             or site.failures
@@ -157,30 +157,30 @@ class Leases:
         """The site's next lease, or None where it has to wait for something (and then it is not ready any more)."""
         if not self._schedule.enter(site, now):
             return None
-        lease = self._errand_or_page(site) if site.errands else self._page(site)
+        lease = self._site_request_or_page(site) if site.site_requests else self._page(site)
         if lease is None:
             self._schedule.leave(site.ip, now)
         elif lease.purpose is not PAGE:
-            self._errand_ips[(lease.purpose, lease.url)] = site.ip
+            self._site_request_ips[(lease.purpose, lease.url)] = site.ip
         return lease
 
-    def _errand_or_page(self, site: Site) -> Lease | None:
+    def _site_request_or_page(self, site: Site) -> Lease | None:
         """Sitemaps and pages take turns: a site may have hundreds of sitemaps. Where one hung, they all come last."""
-        page_first = site.errands[0].purpose is not Purpose.ROBOTS and (site.owes_page or site.reads_later)
-        lease = (self._page(site) if page_first else None) or self._errand(site)
+        page_first = site.site_requests[0].purpose is not Purpose.ROBOTS and (site.owes_page or site.reads_later)
+        lease = (self._page(site) if page_first else None) or self._site_request(site)
         return self._page(site) if lease is None else lease
 
-    def _errand(self, site: Site) -> Lease | None:
-        while site.errands:
-            if site.errands[0].purpose is Purpose.ROBOTS:
-                return site.errands.popleft()
+    def _site_request(self, site: Site) -> Lease | None:
+        while site.site_requests:
+            if site.site_requests[0].purpose is Purpose.ROBOTS:
+                return site.site_requests.popleft()
             if site.robots_pending:
                 return None
-            match self._ask_robots(site.errands[0].url, site.id):
+            match self._ask_robots(site.site_requests[0].url, site.id):
                 case Pass(delay_s=delay_s):
                     site.delay_s = self._sites.delay_s(site.name, delay_s)
                     site.owes_page = True
-                    return site.errands.popleft()
+                    return site.site_requests.popleft()
                 case Ask(lease=lease):
                     site.robots_pending = True
                     return lease
@@ -188,7 +188,7 @@ class Leases:
                     site.robots_pending = True
                     return None
                 case Refuse() as refused:
-                    self.refused_errands.append((site.errands.popleft(), refused))
+                    self.refused_site_requests.append((site.site_requests.popleft(), refused))
         return None
 
     def _page(self, site: Site) -> Lease | None:
@@ -303,7 +303,7 @@ class Leases:
         if lease.purpose is PAGE:
             ip = self._in_flight[lease.page].ip
         else:
-            ip = self._errand_ips.pop((lease.purpose, lease.url), "")
+            ip = self._site_request_ips.pop((lease.purpose, lease.url), "")
         schedule.leave(ip, now, read_at)
         schedule.place(site, now)
         return site

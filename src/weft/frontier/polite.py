@@ -46,10 +46,34 @@ class Site:
     """
 
     __slots__ = (
-        "ahead", "cursor", "delay_s", "errands", "failures", "first_ms", "good_answers", "head", "heads", "host", "id",
-        "ip", "is_through", "name", "next_at", "owes_page", "pace_s", "pages", "parallel", "parked", "placed",
-        "reads_later", "resolving", "robots_pending", "running", "slow_answers", "turns",
-    )  # fmt: skip
+        "ahead",
+        "cursor",
+        "delay_s",
+        "failures",
+        "first_ms",
+        "good_answers",
+        "head",
+        "heads",
+        "host",
+        "id",
+        "ip",
+        "is_through",
+        "name",
+        "next_at",
+        "owes_page",
+        "pace_s",
+        "pages",
+        "parallel",
+        "parked",
+        "placed",
+        "reads_later",
+        "resolving",
+        "robots_pending",
+        "running",
+        "site_requests",
+        "slow_answers",
+        "turns",
+    )
 
     def __init__(self, site_id: int, name: str, host: str, delay_s: float, parallel: int) -> None:
         self.id = site_id
@@ -64,7 +88,7 @@ class Site:
         self.head: list[HeadKey] = []
         self.heads: dict[int, Waiting] = {}
         self.cursor: HeadKey = END
-        self.errands: deque[Lease] = deque()
+        self.site_requests: deque[Lease] = deque()
         self.owes_page = True  # the next turn is that of a page, if one waits, and not that of a sitemap
         self.reads_later = False  # its sitemaps wait behind its pages: one of them did not come, or each request counts
         self.robots_pending = False
@@ -88,19 +112,21 @@ class Site:
     @property
     def has_work(self) -> bool:
         """Whether it can be asked for something; what is on disk behind the cursor counts until it is looked at."""
-        if self.errands:
+        if self.site_requests:
             return True
         return not self.robots_pending and not self.is_through and (bool(self.heads) or self.cursor is not END)
 
     @property
-    def has_urgent_errand(self) -> bool:
-        """Whether the errands it has come before its pages: robots.txt always does."""
-        return not self.reads_later or self.errands[0].purpose is Purpose.ROBOTS
+    def has_urgent_site_request(self) -> bool:
+        """Whether the site requests it has come before its pages: robots.txt always does."""
+        return not self.reads_later or self.site_requests[0].purpose is Purpose.ROBOTS
 
     @property
     def is_bound(self) -> bool:
         """Whether something under way needs the site in RAM."""
-        return bool(self.running or self.ahead or self.errands or self.robots_pending or self.resolving or self.parked)
+        return bool(
+            self.running or self.ahead or self.site_requests or self.robots_pending or self.resolving or self.parked
+        )
 
     def push(self, entry: Waiting) -> None:
         self.heads[entry.page] = entry
@@ -194,12 +220,12 @@ class Schedule:
         return False
 
     def _rank(self, site: Site) -> HeadKey:
-        """Which of the ready sites comes first: errands at once, pages by the key of the head.
+        """Which of the ready sites comes first: site requests at once, pages by the key of the head.
 
         A site that failed the last times comes later by as many levels: where more of them stall than requests may
         run at once, those that were never asked would wait for every attempt at the others.
         """
-        if site.errands and not site.failures and site.has_urgent_errand:
+        if site.site_requests and not site.failures and site.has_urgent_site_request:
             return START
         priority, page = (site.turns, 0) if self._by_turns else site.peek()
         if priority >= AGAIN:  # behind others of its site, not behind other sites

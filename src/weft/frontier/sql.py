@@ -64,7 +64,7 @@ class SqlFrontier:
         self.addressed, self.unresolved = leases.addressed, leases.unresolved
         self.wait_s, self.rests_long = leases.wait_s, leases.rests_long
         self.settle = settling.settle
-        self.refused_errands, self.later_seeds = leases.refused_errands, settling.later_seeds
+        self.refused_site_requests, self.later_seeds = leases.refused_site_requests, settling.later_seeds
 
     # ---- start -----------------------------------------------------------------------------------------------
 
@@ -104,10 +104,10 @@ class SqlFrontier:
         site.reads_later = site.reads_later or self._sites.saves_requests(site.name, delay_s)
         return wanted
 
-    def errand(self, site_name: str, lease: Lease, *, first: bool = False) -> None:
+    def site_request(self, site_name: str, lease: Lease, *, first: bool = False) -> None:
         """A request the crawl needs for itself, in the site's own queue and on the site's own clock."""
         site = self._sites.get(self.discovery.site_names.id_of(site_name))
-        site.errands.appendleft(lease) if first else site.errands.append(lease)
+        site.site_requests.appendleft(lease) if first else site.site_requests.append(lease)
         self.schedule.place(site, self._clock.seconds())
 
     def release(self, site_id: int) -> None:
@@ -127,7 +127,7 @@ class SqlFrontier:
         if lease.purpose is PAGE:
             self._settling.brought_back.append(lease.page)
         else:
-            self.errand(site_of(lease.url), lease, first=True)
+            self.site_request(site_of(lease.url), lease, first=True)
 
     def give_back(self, pages: Iterable[int]) -> None:
         """Leases that were never answered: their pages wait again after the next tick."""

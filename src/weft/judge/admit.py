@@ -142,7 +142,7 @@ class Admission:
         return sites
 
     def is_askable(self, url: str) -> bool:
-        """Whether anything may be asked there, an errand too: what its scheme, credentials and port say."""
+        """Whether anything may be asked there, a site request too: what its scheme, credentials and port say."""
         return self._judge_place(url[: url.find("/", 8)], url) is None
 
     def covers(self, url: str) -> bool:
