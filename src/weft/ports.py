@@ -92,7 +92,7 @@ class Returned(NamedTuple):
     was_asked: bool
 
 
-class Crew(Protocol):
+class Workers(Protocol):
     """Those who ask, read and archive, in this process or in others. Each lease started comes back exactly once."""
 
     def on_finished(self, wake: Callable[[], None]) -> None:
@@ -116,7 +116,7 @@ class Crew(Protocol):
         """Where leases taken ahead are wanted, while so many pages wait."""
 
     def start_ahead(self, place: int, lease: Lease, addresses: Sequence[str]) -> None:
-        """Begins a request as soon as one of the same site ends there, whose ``heir`` it then is."""
+        """Begins a request as soon as one of the same site ends there, whose ``successor`` it then is."""
 
     def feed(self, take_ahead: Callable[[], None]) -> None:
         """In the midst of a tick: hears those who ask elsewhere, has leases taken ahead for them, and sends these."""

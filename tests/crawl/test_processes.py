@@ -37,7 +37,7 @@ from weft.records import Lease
 from weft.spec import CrawlSpec
 from weft.store.bodies import SharedBodies, share_bodies
 from weft.workers.messages import Hello, Report, pair, receive_blocking, send_blocking
-from weft.workers.pool import Team, Wanted
+from weft.workers.pool import Wanted, WorkerPool
 from weft.workers.rate import SharedRate
 from weft.workers.worker import _main as worker_main
 
@@ -145,19 +145,19 @@ def test_a_place_that_was_never_told_of_comes_back_with_its_lease(site: Site, tm
     async def death() -> tuple[list[tuple[Lease, bool]], list[Concluded]]:
         folder = Folder(tmp_path)
         make_marks(folder.parsing)
-        async with Team(spec, Wanted(1), folder, "run", [], Clock(), None) as team:
-            await _until(lambda: team.is_open)
-            team.start(first, ["127.0.0.1"], 0.0)
-            team.start_ahead(0, after, ["127.0.0.1"])
-            await _until(lambda: team.has_finished and site.asked("/next") > 0 and len(team.pids()) == 2)
-            os.kill(team.pids()[-1], signal.SIGKILL)
+        async with WorkerPool(spec, Wanted(1), folder, "run", [], Clock(), None) as pool:
+            await _until(lambda: pool.is_open)
+            pool.start(first, ["127.0.0.1"], 0.0)
+            pool.start_ahead(0, after, ["127.0.0.1"])
+            await _until(lambda: pool.has_finished and site.asked("/next") > 0 and len(pool.pids()) == 2)
+            os.kill(pool.pids()[-1], signal.SIGKILL)
             back: list[tuple[Lease, bool]] = []
-            await _until(lambda: bool(back.extend(team.brought_back()) or back))
-            return back, [*team.next(), *team.next()]
+            await _until(lambda: bool(back.extend(pool.brought_back()) or back))
+            return back, [*pool.next(), *pool.next()]
 
     back, (done,) = asyncio.run(death())
     assert back == [(after, False)]
-    assert (done.lease, done.heir) == (first, None)
+    assert (done.lease, done.successor) == (first, None)
 
 
 def test_a_worker_that_ran_dry_goes_on_before_its_answer_is_taken(site: Site, tmp_path: Path) -> None:
@@ -177,25 +177,25 @@ def test_a_worker_that_ran_dry_goes_on_before_its_answer_is_taken(site: Site, tm
     async def dry() -> tuple[list[Concluded], list[Concluded], list[tuple[Lease, bool]], int]:
         folder = Folder(tmp_path)
         make_marks(folder.parsing)
-        async with Team(spec, Wanted(1), folder, "run", [], Clock(), None) as team:
-            await _until(lambda: team.is_open)
-            team.start(first, ["127.0.0.1"], 0.0)
-            await _until(lambda: team.has_finished)
-            taken_ahead = [(place, site_id) for place, site_id, _ in team.room_ahead(1_000)]
+        async with WorkerPool(spec, Wanted(1), folder, "run", [], Clock(), None) as pool:
+            await _until(lambda: pool.is_open)
+            pool.start(first, ["127.0.0.1"], 0.0)
+            await _until(lambda: pool.has_finished)
+            taken_ahead = [(place, site_id) for place, site_id, _ in pool.room_ahead(1_000)]
             assert taken_ahead == [(0, 1)], "the site has a place there, though nothing is under way"
-            team.start_ahead(0, after, ["127.0.0.1"])
+            pool.start_ahead(0, after, ["127.0.0.1"])
             await _until(lambda: site.asked("/next") == 1)
-            one = team.next()
-            await _until(lambda: team.has_finished)
-            two = team.next()
-            team.start_ahead(0, third, ["127.0.0.1"])
-            team.recall()
+            one = pool.next()
+            await _until(lambda: pool.has_finished)
+            two = pool.next()
+            pool.start_ahead(0, third, ["127.0.0.1"])
+            pool.recall()
             back: list[tuple[Lease, bool]] = []
-            await _until(lambda: bool(back.extend(team.brought_back()) or back))
+            await _until(lambda: bool(back.extend(pool.brought_back()) or back))
             return one, two, back, site.asked("/third")
 
     [one], [two], back, third_asked = asyncio.run(dry())
-    assert (one.lease, one.heir, two.lease, two.heir) == (first, after, after, None)
+    assert (one.lease, one.successor, two.lease, two.successor) == (first, after, after, None)
     assert (back, third_asked) == ([(third, False)], 0), "its place was the crawl's own again: it waited for another"
 
 
@@ -209,17 +209,17 @@ def test_a_worker_that_dies_at_the_end_is_not_replaced(tmp_path: Path, monkeypat
     async def end() -> tuple[list[tuple[Lease, bool]], int]:
         folder = Folder(tmp_path)
         make_marks(folder.parsing)
-        async with Team(spec, Wanted(2), folder, "run", [], Clock(), None) as team:
-            await _until(lambda: team.is_open)
-            team.recall()
-            for pid in team.pids()[1:]:
+        async with WorkerPool(spec, Wanted(2), folder, "run", [], Clock(), None) as pool:
+            await _until(lambda: pool.is_open)
+            pool.recall()
+            for pid in pool.pids()[1:]:
                 os.kill(pid, signal.SIGKILL)
-            await _until(lambda: len(team.pids()) == 1)
+            await _until(lambda: len(pool.pids()) == 1)
             async with asyncio.timeout(60):  # nobody is waited for who is dead
-                left = await team.cancel_all()
-                await team.close()
-            assert team.next() == []
-            return left, len(team.pids())
+                left = await pool.cancel_all()
+                await pool.close()
+            assert pool.next() == []
+            return left, len(pool.pids())
 
     assert asyncio.run(end()) == ([], 1)
 
@@ -520,15 +520,15 @@ def test_a_worker_that_is_frozen_is_replaced(site: Site, tmp_path: Path, monkeyp
     async def frozen() -> tuple[list[tuple[Lease, bool]], list[Concluded]]:
         folder = Folder(tmp_path)
         make_marks(folder.parsing)
-        async with Team(spec, Wanted(1), folder, "run", [], Clock(), None) as team:
-            await _until(lambda: team.is_open and len(team.pids()) == 2)
-            os.kill(team.pids()[-1], signal.SIGSTOP)
-            team.start(slow, ["127.0.0.1"], 0.0)
+        async with WorkerPool(spec, Wanted(1), folder, "run", [], Clock(), None) as pool:
+            await _until(lambda: pool.is_open and len(pool.pids()) == 2)
+            os.kill(pool.pids()[-1], signal.SIGSTOP)
+            pool.start(slow, ["127.0.0.1"], 0.0)
             back: list[tuple[Lease, bool]] = []
-            await _until(lambda: bool(back.extend(team.brought_back()) or back))
-            team.start(quick, ["127.0.0.1"], 0.0)
-            await _until(lambda: team.has_finished)
-            return back, team.next()
+            await _until(lambda: bool(back.extend(pool.brought_back()) or back))
+            pool.start(quick, ["127.0.0.1"], 0.0)
+            await _until(lambda: pool.has_finished)
+            return back, pool.next()
 
     back, [done] = asyncio.run(frozen())
     assert back == [(slow, True)]
@@ -547,12 +547,12 @@ def test_a_worker_that_waits_is_left_alone(site: Site, tmp_path: Path, monkeypat
     async def patient() -> tuple[list[int], list[int], list[Concluded]]:
         folder = Folder(tmp_path)
         make_marks(folder.parsing)
-        async with Team(spec, Wanted(1), folder, "run", [], Clock(), None) as team:
-            await _until(lambda: team.is_open and len(team.pids()) == 2)
-            before = team.pids()
-            team.start(lease, ["127.0.0.1"], 0.0)
-            await _until(lambda: team.has_finished)
-            return before, team.pids(), team.next()
+        async with WorkerPool(spec, Wanted(1), folder, "run", [], Clock(), None) as pool:
+            await _until(lambda: pool.is_open and len(pool.pids()) == 2)
+            before = pool.pids()
+            pool.start(lease, ["127.0.0.1"], 0.0)
+            await _until(lambda: pool.has_finished)
+            return before, pool.pids(), pool.next()
 
     before, after, [done] = asyncio.run(patient())
     assert before == after and done.visit.status == 200

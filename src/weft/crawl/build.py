@@ -17,11 +17,11 @@ import msgspec
 
 from weft import __version__
 from weft.clock import Clock
-from weft.crawl.local import Alone
+from weft.crawl.local import LocalWorker
 from weft.crawl.loop import Crawl, Observer
 from weft.crawl.machine import give_memory_back, memory_b, share_of_memory, usable_cores
 from weft.crawl.marks import WORKER_SLOTS, ParseMark, add_slots, make_marks, marked_page
-from weft.crawl.pipeline import Finisher, make_archive, needs_trees
+from weft.crawl.pipeline import Pipeline, make_archive, needs_trees
 from weft.db.connection import Database, open_writer
 from weft.db.schema import MIGRATIONS
 from weft.errors import Cause, StoreError, means_full_disk
@@ -38,7 +38,7 @@ from weft.frontier.sql import SqlFrontier
 from weft.judge.admit import Admission
 from weft.judge.duplicates import Skips
 from weft.plugins import OwnParts
-from weft.ports import Crew
+from weft.ports import Workers
 from weft.records import Ending, Progress, StopReason
 from weft.seeds.lists import Seed
 from weft.spec import CrawlSpec, PageOrder, Skip
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from weft.fetch.sitemaps import Sitemap
     from weft.records import Lease
     from weft.workers.fork_server import Nursery
-    from weft.workers.pool import Team
+    from weft.workers.pool import WorkerPool
     from weft.workers.rate import SharedRate
 
 _PUBLIC_IP_PARALLEL = 16
@@ -100,7 +100,7 @@ class Parts:
         self.skips = Skips(spec.duplicates, StoredCopies(connection)) if spec.duplicates.skip is not Skip.NO else None
         obeyed = _meta(database, "stop_file")
         self.stop_file = StopFile(spec.limits.stop_file, int(obeyed) if obeyed is not None else None)
-        self.crew: Crew  # joins when the crawl is open
+        self.workers: Workers  # joins when the crawl is open
         self.throttled = False  # memory is short: one request at a time
         self._watched_s = clock.seconds()
 
@@ -135,7 +135,7 @@ class Parts:
             self.sitemaps.put_off(lease)
 
     def free_slots(self) -> int:
-        return self.crew.free(1 if self.throttled else self.spec.politeness.workers)
+        return self.workers.free(1 if self.throttled else self.spec.politeness.workers)
 
     def wants_to_finish(self, progress: Progress) -> bool:
         """Whether a finisher of the user's says that the run ends (R4)."""
@@ -165,13 +165,13 @@ class Parts:
         if now_s < self._watched_s + _WATCH_EVERY_S:
             return
         self._watched_s = now_s
-        if memory_b(self.crew.pids(), limit * _SHED_SHARE) < limit * _SHED_SHARE:
+        if memory_b(self.workers.pids(), limit * _SHED_SHARE) < limit * _SHED_SHARE:
             self.throttled = False
             return
         self.frontier.shed()
         gc.collect()
         give_memory_back()
-        self.throttled = memory_b(self.crew.pids(), limit) >= limit
+        self.throttled = memory_b(self.workers.pids(), limit) >= limit
 
     def keep_small_state(self, elapsed_s: float) -> None:
         """What is small and changes often, in the transaction of the tick."""
@@ -237,7 +237,7 @@ async def open_crawl(
             if not seeded:
                 parts.normalizer.know(_addresses(parts.resolver, hosts))
         run_id = _begin(parts, seed_list, seeded, fatal, limits_changed)
-        parts.crew = await stack.enter_async_context(_crew(parts, run_id, nursery))
+        parts.workers = await stack.enter_async_context(_workers(parts, run_id, nursery))
         _go_on_with_sitemaps(parts)
         for routine in parts.own.all("routine"):
             from weft.cli.screen import Routine
@@ -377,13 +377,13 @@ def _committed(database: Database) -> dict[str, int]:
 
 
 @asynccontextmanager
-async def _crew(parts: Parts, run_id: int, nursery: Nursery | None) -> AsyncIterator[Crew]:
+async def _workers(parts: Parts, run_id: int, nursery: Nursery | None) -> AsyncIterator[Workers]:
     """Those who ask for this run: the crawl itself, workers, or both, from the start or when it pays."""
     spec, processes = parts.spec, _processes(parts.spec)
     at_once, goes_on = spec.politeness.processes is not None, not needs_trees(spec)
     if processes > 1 and at_once and not goes_on:
-        async with _team(parts, run_id, nursery) as team:
-            yield team
+        async with _pool(parts, run_id, nursery) as pool:
+            yield pool
         return
     rate = _shared_rate(parts) if processes > 1 else None
     fetcher = Fetcher(
@@ -397,16 +397,16 @@ async def _crew(parts: Parts, run_id: int, nursery: Nursery | None) -> AsyncIter
             archive = make_archive(
                 spec, parts.folder.warc, f"{run_id:05d}", parts.store.stored_body, fetcher.request_head
             )
-            alone = Alone(asking, Finisher(spec, mark, archive))
+            local = LocalWorker(asking, Pipeline(spec, mark, archive))
             try:
                 if processes < 2:
-                    yield alone
+                    yield local
                 else:
-                    from weft.workers.combined import Joint
+                    from weft.workers.combined import CombinedWorkers
 
-                    make_team = partial(_team, parts, run_id, nursery)
-                    async with Joint(alone, make_team, at_once=at_once, goes_on=goes_on) as crew:
-                        yield crew
+                    make_pool = partial(_pool, parts, run_id, nursery)
+                    async with CombinedWorkers(local, make_pool, at_once=at_once, goes_on=goes_on) as workers:
+                        yield workers
             finally:
                 archive.close()
     finally:
@@ -426,18 +426,18 @@ def _shared_rate(parts: Parts) -> SharedRate | None:
     return SharedRate(rate_b, parts.folder.parsing)
 
 
-def _team(parts: Parts, run_id: int, nursery: Nursery | None) -> Team:
+def _pool(parts: Parts, run_id: int, nursery: Nursery | None) -> WorkerPool:
     """The workers: as many as processes are to ask, less the crawl's own where it goes on."""
-    from weft.workers.pool import Team, Wanted
+    from weft.workers.pool import Wanted, WorkerPool
 
     beside_crawl = not needs_trees(parts.spec)
-    team = Team(
+    pool = WorkerPool(
         parts.spec, Wanted(_processes(parts.spec) - beside_crawl, beside_crawl, nursery), parts.folder,
         f"{run_id:05d}", parts.home_origins, parts.clock, parts.jar,
     )  # fmt: skip
-    if team.bodies is not None:
-        parts.store.share_bodies(team.bodies)
-    return team
+    if pool.bodies is not None:
+        parts.store.share_bodies(pool.bodies)
+    return pool
 
 
 async def run_crawl(crawl: Crawl) -> StopReason:
@@ -450,7 +450,7 @@ async def run_crawl(crawl: Crawl) -> StopReason:
     ending = crawl.ending = _ending(crawl, is_done=reason is StopReason.DONE)
     if reason is StopReason.DONE and ending.seeds is not None and ending.seeds.none_gave_a_page:
         reason = StopReason.FAILED
-    positions = await parts.crew.close()
+    positions = await parts.workers.close()
     ended_ms = parts.clock.epoch_ms()
     with parts.database.transaction() as connection:
         connection.executemany(

@@ -52,7 +52,7 @@ class Concluded(msgspec.Struct, array_like=True):
     cookies: list[str] = []  # values of Set-Cookie
     warc: str = ""  # the file that holds its record
     sketch: bytes = b""  # of the text, where near-duplicates are looked for
-    heir: Lease | None = None  # the lease that was taken ahead and is asked in its place
+    successor: Lease | None = None  # the lease that was taken ahead and is asked in its place
     bug: str = ""  # the traceback, where we and not the web were at fault
 
 

@@ -1,22 +1,22 @@
-"""The crew of one: everything in the crawl's own process, nothing copied."""
+"""The local worker: everything in the crawl's own process, nothing copied."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from weft.crawl.conclude import Concluded
-from weft.crawl.pipeline import Finisher, HandOver
+from weft.crawl.pipeline import HandOver, Pipeline
 from weft.fetch.http import Fetcher
 from weft.ports import Returned, RoomAhead
 from weft.records import Failure, FilePosition, Lease
 
 
-class Alone:
+class LocalWorker:
     """Asks by its fetcher, and finishes a few answers when the loop wants the next ones."""
 
-    def __init__(self, fetcher: Fetcher, finisher: Finisher) -> None:
+    def __init__(self, fetcher: Fetcher, pipeline: Pipeline) -> None:
         self._fetcher = fetcher
-        self._finisher = finisher
+        self._pipeline = pipeline
 
     def on_finished(self, wake: Callable[[], None]) -> None:
         self._fetcher.on_finished = wake
@@ -41,11 +41,11 @@ class Alone:
         self._fetcher.finished.append((lease, failure))
 
     def next(self) -> list[Concluded]:
-        return self._finisher.finish(self._fetcher.finished) if self._fetcher.finished else []
+        return self._pipeline.finish(self._fetcher.finished) if self._fetcher.finished else []
 
     def hand_over(self, to: HandOver | None) -> None:
         """Pages that need the tree are read by somebody else from now on; None: here, as all others."""
-        self._finisher.hand_over = to
+        self._pipeline.hand_over = to
 
     def room_ahead(self, untaken: int) -> Iterable[RoomAhead]:
         return ()
@@ -66,12 +66,12 @@ class Alone:
         return [Returned(lease, was_asked=True) for lease in self._fetcher.cancel_all()]
 
     def flush(self) -> Mapping[str, FilePosition]:
-        self._finisher.archive.flush()
-        return self._finisher.archive.positions()
+        self._pipeline.archive.flush()
+        return self._pipeline.archive.positions()
 
     def pids(self) -> list[int]:
         return []
 
     async def close(self) -> Mapping[str, FilePosition]:
-        self._finisher.archive.close()
-        return self._finisher.archive.positions()
+        self._pipeline.archive.close()
+        return self._pipeline.archive.positions()

@@ -100,7 +100,7 @@ class Crawl:
             pages=totals["pages"], links=totals["links"], received_b=totals["bytes"], waiting=counts["waiting"],
             running=counts["running"], completed=counts["completed"], errors=counts["errors"] - counts["forbidden"],
             broken=counts["broken"], forbidden=counts["forbidden"], refused=counts["refused"], hosts=counts["asked"],
-            requests=self.parts.crew.running, elapsed_s=self.elapsed_s, stopping=self._stop is not None,
+            requests=self.parts.workers.running, elapsed_s=self.elapsed_s, stopping=self._stop is not None,
             max_pages=self._limits.max_pages, max_time_s=self._limits.max_time_s,
             delay_s=self.parts.spec.politeness.delay_s, notes=tuple(self.notes),
         )  # fmt: skip
@@ -108,7 +108,7 @@ class Crawl:
     # ---- the loop --------------------------------------------------------------------------------------------
 
     async def run(self) -> StopReason:
-        self.parts.crew.on_finished(self._wake.set)
+        self.parts.workers.on_finished(self._wake.set)
         self._read_the_outside()
         while self._stop is None:
             progressed = self._turn()
@@ -127,11 +127,11 @@ class Crawl:
         """Concludes a few answers, then fills the free slots, so that the network never waits for the parser."""
         concluded = 0
         until_s = self.parts.clock.seconds() + TURN_S
-        crew = self.parts.crew
-        for lease, asked in crew.brought_back():
+        workers = self.parts.workers
+        for lease, asked in workers.brought_back():
             self.parts.frontier.brought_back(lease, asked=asked)
             self._batch_feeds = True  # its site may have nothing else until the tick lets it wait again
-        while concluded < ANSWERS_A_TURN and self.parts.clock.seconds() < until_s and (ended := crew.next()):
+        while concluded < ANSWERS_A_TURN and self.parts.clock.seconds() < until_s and (ended := workers.next()):
             for done in ended:
                 self._absorb(done)
             concluded += len(ended)
@@ -163,12 +163,12 @@ class Crawl:
         if self.held_back() or self.parts.throttled:
             return
         left = self._pages_left()
-        for place, site_id, most in self.parts.crew.room_ahead(self.parts.frontier.untaken):
+        for place, site_id, most in self.parts.workers.room_ahead(self.parts.frontier.untaken):
             leases = self.parts.frontier.take_ahead(site_id, most if left is None else min(most, left))
             for lease in leases:
                 addresses = self.parts.resolver.cached(host_of(lease.url))
                 assert isinstance(addresses, tuple)
-                self.parts.crew.start_ahead(place, lease, addresses)
+                self.parts.workers.start_ahead(place, lease, addresses)
             left = None if left is None else left - len(leases)
 
     def _pages_left(self) -> int | None:
@@ -181,7 +181,7 @@ class Crawl:
 
     def _start(self, leases: list[Lease]) -> None:
         """Has them asked. Those of one site come in a row: what they have in common is looked up once."""
-        crew, frontier = self.parts.crew, self.parts.frontier
+        workers, frontier = self.parts.workers, self.parts.frontier
         site_id, place, gap_s = 0, "", 0.0
         addresses: tuple[str, ...] | Failure | None = None
         for lease in leases:
@@ -189,13 +189,13 @@ class Crawl:
                 site_id, place = lease.site, f"{origin_of(lease.url)}/"
                 addresses, gap_s = self.parts.resolver.cached(host_of(lease.url)), frontier.site(site_id).gap_s
             if isinstance(addresses, tuple):
-                crew.start(lease, addresses, gap_s)
+                workers.start(lease, addresses, gap_s)
                 if gap_s:  # else nothing counts from here
                     frontier.started(lease)
             elif addresses is None:  # it was dropped from the cache since the lease was given
-                crew.fail(lease, Failure(Cause.DNS_FAILED, "the address was lost before it was used"))
+                workers.fail(lease, Failure(Cause.DNS_FAILED, "the address was lost before it was used"))
             else:
-                crew.fail(lease, addresses)
+                workers.fail(lease, addresses)
 
     def _resolve(self, site: Site) -> None:
         def resolved(_host: str, _outcome: tuple[str, ...] | Failure) -> None:
@@ -221,7 +221,7 @@ class Crawl:
     def _until_tick_s(self) -> float:
         """Seconds to the next tick, where nothing brings it forward."""
         # nothing can come that would go into the same tick, and nothing is asked before it
-        if not self.parts.crew.running and (self._batch_feeds or self._pages_left() == 0):
+        if not self.parts.workers.running and (self._batch_feeds or self._pages_left() == 0):
             return 0.0
         at = min(self._tick_at(), self._last_tick + IDLE_TICK_S) if self._batch_feeds else self._tick_at()
         return max(0.0, at - self.parts.clock.seconds())
@@ -243,10 +243,10 @@ class Crawl:
 
     def _end(self) -> StopReason | None:
         """Why the crawl is over, or None."""
-        frontier, crew = self.parts.frontier, self.parts.crew
+        frontier, workers = self.parts.frontier, self.parts.workers
         if self._limits.max_time_s is not None and self.elapsed_s >= self._limits.max_time_s:
             return StopReason.MAX_TIME
-        busy = crew.running or crew.has_finished or self._batch or frontier.unsettled or frontier.resolving
+        busy = workers.running or workers.has_finished or self._batch or frontier.unsettled or frontier.resolving
         if busy:
             return None
         if self._limits.max_pages is not None and self.parts.store.totals["pages"] >= self._limits.max_pages:
@@ -277,7 +277,7 @@ class Crawl:
 
     async def _rest(self, progressed: bool) -> None:
         """Lets the network go on; sleeps until an answer, a site's turn, or the tick."""
-        if progressed or self.parts.crew.has_finished:
+        if progressed or self.parts.workers.has_finished:
             await asyncio.sleep(0)
             return
         wait_s = self.parts.frontier.wait_s()
@@ -292,24 +292,24 @@ class Crawl:
     async def _finish(self) -> None:
         """Lets what is under way end within the grace time, returns the rest to the queue, ticks for the last time."""
         deadline = self.parts.clock.seconds() + self._limits.grace_s
-        crew = self.parts.crew
-        crew.recall()
-        if crew.running:
+        workers = self.parts.workers
+        workers.recall()
+        if workers.running:
             self.tick()  # the grace may be long: what came before it is kept, and the screen says what is waited for
-        while (crew.running or crew.has_finished) and not self._ending:
+        while (workers.running or workers.has_finished) and not self._ending:
             self._turn()
             if self.parts.clock.seconds() >= self._tick_at():
                 self.tick()
             left_s = deadline - self.parts.clock.seconds()
             if left_s <= 0:
                 break
-            if crew.running and not crew.has_finished:
+            if workers.running and not workers.has_finished:
                 self._wake.clear()
                 with suppress(TimeoutError):
                     async with asyncio.timeout(min(left_s, self._until_tick_s() + 0.001)):
                         await self._wake.wait()
-        returned = await crew.cancel_all()
-        while ended := crew.next():
+        returned = await workers.cancel_all()
+        while ended := workers.next():
             for done in ended:
                 self._absorb(done)
         for lease, asked in returned:
@@ -323,8 +323,8 @@ class Crawl:
     def _absorb(self, done: Concluded) -> None:
         """One lease that ended, whoever asked: what the crawl learns from it, and its place in the next tick."""
         parts, lease, visit = self.parts, done.lease, done.visit
-        if done.heir is not None:
-            parts.frontier.promoted(done.heir)
+        if done.successor is not None:
+            parts.frontier.promoted(done.successor)
         site = parts.frontier.ended(lease, (visit.response_ms or 0) / 1000, visit.status)
         visit.id = parts.store.next_visit()
         if done.warc:
@@ -404,7 +404,7 @@ class Crawl:
         began = parts.clock.seconds()
         batch, self._batch = self._batch, []
         entries = self._site_requests.take_entries()
-        positions = parts.crew.flush()
+        positions = parts.workers.flush()
         with parts.database.transaction():
             keeps_cookies = parts.jar is not None
             frontier.settle(_settled(done, keeps_cookies) for done in batch if done.lease.purpose is PAGE)
@@ -481,7 +481,7 @@ class Crawl:
     def _feed(self) -> None:
         """In the midst of a tick: those who ask elsewhere get more to do."""
         if self._stop is None:
-            self.parts.crew.feed(self._take_ahead)
+            self.parts.workers.feed(self._take_ahead)
 
     def _read_the_outside(self) -> None:
         """Once a tick: the stop file, URLs that `weft add` left, memory."""

@@ -40,7 +40,7 @@ OwnParser = Callable[[bytes, str, str | None, Parsed], Parsed]
 """(body, url, content type, what weft read) -> what is read."""
 
 
-class Finisher:
+class Pipeline:
     """Concludes answers. The page is marked while it is read."""
 
     def __init__(self, spec: CrawlSpec, mark: ParseMark, archive: Archive | NoArchive) -> None:

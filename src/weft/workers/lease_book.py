@@ -93,7 +93,7 @@ class LeaseBook:
         if vacant:  # it had run dry
             done = next(iter(vacant.values()))
             self._fill(done)
-            done.heir = lease
+            done.successor = lease
             member.begin(job)
         else:
             member.wait(job)
@@ -187,14 +187,14 @@ class LeaseBook:
             member.vacant.setdefault(site, {})[id(done)] = done
             self._vacant[id(done)] = member
             return
-        heir = waiting.get(ended.heir) if ended.heir else next(iter(waiting.values()))
-        if heir is None:  # it has a place already, that of another job
+        successor = waiting.get(ended.successor) if ended.successor else next(iter(waiting.values()))
+        if successor is None:  # it has a place already, that of another job
             return
-        member.wait_no_more(heir)
-        member.begin(heir)
-        done.heir = heir.lease
-        if not ended.heir:  # it was on its way to the worker when the place became free
-            member.orders.grants.append((site, heir.number))
+        member.wait_no_more(successor)
+        member.begin(successor)
+        done.successor = successor.lease
+        if not ended.successor:  # it was on its way to the worker when the place became free
+            member.orders.grants.append((site, successor.number))
             self._send_soon()
 
     def _fill(self, done: Concluded) -> None:
@@ -216,11 +216,11 @@ class LeaseBook:
 
     def _bring_back(self, leases: Iterable[Returned]) -> None:
         """Leases that no answer will end. One whose place the crawl has not heard of yet never gets it."""
-        giving = {id(done.heir): done for done, _ in self._finished if done.heir is not None}
+        giving = {id(done.successor): done for done, _ in self._finished if done.successor is not None}
         for lease, asked in leases:
             giver = giving.get(id(lease))
             if giver is not None:
-                giver.heir = None
+                giver.successor = None
             self._back.append(Returned(lease, asked and giver is None))
 
     def fail(self, lease: Lease, failure: Failure) -> None:
@@ -256,14 +256,14 @@ class LeaseBook:
         self._forget_jobs(member)
         return left
 
-    def give_up(self, member: Member, job: Job, deed: str) -> None:
+    def give_up(self, member: Member, job: Job, activity: str) -> None:
         """Ends a lease at which workers die."""
-        failure = Failure(Cause.BUG, f"the processes that {deed} died", started_ms=self._clock.epoch_ms())
+        failure = Failure(Cause.BUG, f"the processes that {activity} died", started_ms=self._clock.epoch_ms())
         done = conclude_failure(job.lease, failure, self._spec.limits)
         del member.jobs[job.number]
         if member.is_ahead(job):
             member.wait_no_more(job)
-            done.heir = job.lease  # it had a place after all
+            done.successor = job.lease  # it had a place after all
         else:
             member.end(job)
         self._finished.append((done, {}))

@@ -66,10 +66,10 @@ class Orders(msgspec.Struct, array_like=True):
 
 
 class Ended(msgspec.Struct, array_like=True):
-    """A job that is done. ``heir`` is the job that has taken its place already; 0: none."""
+    """A job that is done. ``successor`` is the job that has taken its place already; 0: none."""
 
     number: int
-    heir: int
+    successor: int
     done: Concluded
 
 

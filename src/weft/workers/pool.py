@@ -1,4 +1,4 @@
-"""The crew of many: workers in processes of their own, as the crawl sees them (E6, E7).
+"""The worker pool: workers in processes of their own, as the crawl sees them (E6, E7).
 
 The crawl keeps the frontier, robots.txt, addresses, cookies and the database; a worker gets leases and brings back what
 is to be stored. Who gets which lease is written in the book of leases (``lease_book``).
@@ -54,7 +54,7 @@ class Wanted(NamedTuple):
     nursery: Nursery | None = None
 
 
-class Team:
+class WorkerPool:
     """See the module. Use as an async context manager."""
 
     def __init__(
@@ -91,10 +91,10 @@ class Team:
         self._silent_max = (SILENCE_S + spec.limits.timeout_s) / LOOK_S
         self._look: asyncio.TimerHandle | None = None
 
-    async def __aenter__(self) -> Team:
+    async def __aenter__(self) -> WorkerPool:
         return self.begin()
 
-    def begin(self) -> Team:
+    def begin(self) -> WorkerPool:
         """Has the workers started; ``is_open`` tells when all of them are ready."""
         self._loop = asyncio.get_running_loop()
         self._births.begin()
@@ -318,8 +318,8 @@ class Team:
             self._wake()
             return
         _log.warning("a worker process died with %d pages under way; another one takes its place", len(member.jobs))
-        for job, deed in self._suspects.blame(member, marked_page(self._marks, WORKER_SLOTS + member.slot)):
-            self._book.give_up(member, job, deed)
+        for job, activity in self._suspects.blame(member, marked_page(self._marks, WORKER_SLOTS + member.slot)):
+            self._book.give_up(member, job, activity)
         self._book.bring_back_all(member)
         self._fruitless += not member.reported
         if self._fruitless >= FRUITLESS_DEATHS:

@@ -20,7 +20,7 @@ from weft.clock import Clock
 from weft.crawl.conclude import SLOW_DOWN, Concluded
 from weft.crawl.machine import settle_memory
 from weft.crawl.marks import ParseMark
-from weft.crawl.pipeline import Finisher, conclude_bug, make_archive
+from weft.crawl.pipeline import Pipeline, conclude_bug, make_archive
 from weft.db.connection import open_reader
 from weft.db.schema import VERSION
 from weft.errors import StoreError, WeftError
@@ -99,11 +99,11 @@ class Worker:
         self._mark = ParseMark(self._folder.parsing, hello.slot)
         self._reader = open_reader(self._folder.db, VERSION) if hello.spec.keep.archive else None
         archive = make_archive(hello.spec, self._folder.warc, hello.prefix, self._find_body, self._fetcher.request_head)
-        self._finisher = Finisher(hello.spec, self._mark, archive)
+        self._pipeline = Pipeline(hello.spec, self._mark, archive)
         self._jobs: dict[int, Job] = {}  # by the identity of their leases
         self._ahead: dict[int, dict[int, Job]] = {}  # by site, then by number, in the order they came
         self._late: deque[Job] = deque()  # may be asked, as soon as less waits to be read
-        self._heirs: dict[int, int] = {}  # by the identity of the lease whose place was taken: the job that has it
+        self._successors: dict[int, int] = {}  # by the identity of the lease whose place was taken: the job that has it
         self._due: dict[str, float] = {}  # when a clock allows the next request
         self._timers: dict[int, asyncio.TimerHandle] = {}  # by the number of the job that waits for its clocks
         self._looked_at = 0  # how many of the finished have given their places away
@@ -162,7 +162,7 @@ class Worker:
             self._late.clear()
             self._ahead.clear()
             self._jobs.clear()
-            self._heirs.clear()
+            self._successors.clear()
             self._report.cancelled = True
             self._send_report()
         if orders.end:
@@ -207,7 +207,7 @@ class Worker:
 
     def _end_archive(self) -> None:
         try:
-            self._finisher.archive.close()
+            self._pipeline.archive.close()
         except StoreError as error:
             self._report.fail(error)
         self._send_report()
@@ -235,7 +235,7 @@ class Worker:
         if not waiting:
             return
         job = waiting.pop(next(iter(waiting)))
-        self._heirs[id(lease)] = job.number
+        self._successors[id(lease)] = job.number
         if not waiting:
             del self._ahead[lease.site]
         if len(self._fetcher.finished) < UNREAD_MAX:
@@ -271,7 +271,7 @@ class Worker:
     def _finish_some(self) -> None:
         waiting = len(self._fetcher.finished)
         try:
-            finished = self._finisher.finish(self._fetcher.finished)
+            finished = self._pipeline.finish(self._fetcher.finished)
         except StoreError as error:
             self._report.fail(error)
             return
@@ -281,7 +281,7 @@ class Worker:
             job = self._jobs.pop(id(done.lease))
             if job.cookie is not None:
                 self._cookies.by_url.pop(done.lease.url, None)
-            self._report.ended.append(Ended(job.number, self._heirs.pop(id(done.lease), 0), done))
+            self._report.ended.append(Ended(job.number, self._successors.pop(id(done.lease), 0), done))
 
     def _send_report(self) -> None:
         """All that a report tells of is on disk before it is sent."""
@@ -291,7 +291,7 @@ class Worker:
         report, self._report = self._report, Report()
         if not report.failure:
             try:
-                self._finisher.archive.flush()
+                self._pipeline.archive.flush()
             except StoreError as error:
                 report.fail(error)
                 report.ended = []
@@ -316,7 +316,7 @@ class Worker:
         return done
 
     def _news_of_files(self) -> dict[str, FilePosition]:
-        positions = self._finisher.archive.positions()
+        positions = self._pipeline.archive.positions()
         news = {file: place for file, place in positions.items() if self._told.get(file) != place}
         self._told.update(news)
         return news
