@@ -285,8 +285,8 @@ class Victim:
 
 
 def workers_of(pid: int) -> list[int]:
-    """The worker processes of a running crawl: the children of its nursery."""
-    return [worker for nursery in children_of(pid) for worker in children_of(nursery)]
+    """The worker processes of a running crawl: the children of its fork server."""
+    return [worker for fork_server in children_of(pid) for worker in children_of(fork_server)]
 
 
 def check_faults(weft: list[str], folder: Path, log: Path) -> list[str]:

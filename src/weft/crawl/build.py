@@ -52,7 +52,7 @@ from weft.url import Normalizer, host_of, origin_of, site_of
 if TYPE_CHECKING:
     from weft.fetch.sitemaps import Sitemap
     from weft.records import Lease
-    from weft.workers.fork_server import Nursery
+    from weft.workers.fork_server import ForkServer
     from weft.workers.pool import WorkerPool
     from weft.workers.rate import SharedRate
 
@@ -207,13 +207,13 @@ def make_parts(spec: CrawlSpec, folder: Folder, database: Database, seeds: Seque
 @asynccontextmanager
 async def open_crawl(
     spec: CrawlSpec, folder: Folder, seeds: Iterable[Seed], observers: list[Observer], *, limits_changed: bool = False,
-    nursery: Nursery | None = None,
+    fork_server: ForkServer | None = None,
 ) -> AsyncIterator[Crawl]:  # fmt: skip
     """A crawl ready to run, its folder locked; all that it holds is freed at the end, whatever happens."""
     async with AsyncExitStack() as stack:
-        nursery = nursery or make_nursery(spec)
-        if nursery is not None:
-            stack.callback(nursery.close)
+        fork_server = fork_server or make_fork_server(spec)
+        if fork_server is not None:
+            stack.callback(fork_server.close)
         stack.enter_context(folder.lock())
         if folder.stop.is_file():
             folder.stop.unlink(missing_ok=True)
@@ -237,7 +237,7 @@ async def open_crawl(
             if not seeded:
                 parts.normalizer.know(_addresses(parts.resolver, hosts))
         run_id = _begin(parts, seed_list, seeded, fatal, limits_changed)
-        parts.workers = await stack.enter_async_context(_workers(parts, run_id, nursery))
+        parts.workers = await stack.enter_async_context(_workers(parts, run_id, fork_server))
         _go_on_with_sitemaps(parts)
         for routine in parts.own.all("routine"):
             from weft.cli.screen import Routine
@@ -275,13 +275,13 @@ def _processes(spec: CrawlSpec) -> int:
     return min(spec.politeness.processes or usable_cores(), spec.politeness.workers)
 
 
-def make_nursery(spec: CrawlSpec) -> Nursery | None:
+def make_fork_server(spec: CrawlSpec) -> ForkServer | None:
     """Where workers come from; None where the crawl asks by itself, at first at least. Early it costs least."""
     if spec.politeness.processes is None or _processes(spec) < 2:
         return None
-    from weft.workers.fork_server import Nursery, is_bare
+    from weft.workers.fork_server import ForkServer, is_bare
 
-    return Nursery(fork=is_bare())
+    return ForkServer(fork=is_bare())
 
 
 def _addresses(resolver: Resolver, hosts: Iterable[str]) -> dict[str, str]:
@@ -377,12 +377,12 @@ def _committed(database: Database) -> dict[str, int]:
 
 
 @asynccontextmanager
-async def _workers(parts: Parts, run_id: int, nursery: Nursery | None) -> AsyncIterator[Workers]:
+async def _workers(parts: Parts, run_id: int, fork_server: ForkServer | None) -> AsyncIterator[Workers]:
     """Those who ask for this run: the crawl itself, workers, or both, from the start or when it pays."""
     spec, processes = parts.spec, _processes(parts.spec)
     at_once, goes_on = spec.politeness.processes is not None, not needs_trees(spec)
     if processes > 1 and at_once and not goes_on:
-        async with _pool(parts, run_id, nursery) as pool:
+        async with _pool(parts, run_id, fork_server) as pool:
             yield pool
         return
     rate = _shared_rate(parts) if processes > 1 else None
@@ -404,7 +404,7 @@ async def _workers(parts: Parts, run_id: int, nursery: Nursery | None) -> AsyncI
                 else:
                     from weft.workers.combined import CombinedWorkers
 
-                    make_pool = partial(_pool, parts, run_id, nursery)
+                    make_pool = partial(_pool, parts, run_id, fork_server)
                     async with CombinedWorkers(local, make_pool, at_once=at_once, goes_on=goes_on) as workers:
                         yield workers
             finally:
@@ -426,13 +426,13 @@ def _shared_rate(parts: Parts) -> SharedRate | None:
     return SharedRate(rate_b, parts.folder.parsing)
 
 
-def _pool(parts: Parts, run_id: int, nursery: Nursery | None) -> WorkerPool:
+def _pool(parts: Parts, run_id: int, fork_server: ForkServer | None) -> WorkerPool:
     """The workers: as many as processes are to ask, less the crawl's own where it goes on."""
     from weft.workers.pool import Wanted, WorkerPool
 
     beside_crawl = not needs_trees(parts.spec)
     pool = WorkerPool(
-        parts.spec, Wanted(_processes(parts.spec) - beside_crawl, beside_crawl, nursery), parts.folder,
+        parts.spec, Wanted(_processes(parts.spec) - beside_crawl, beside_crawl, fork_server), parts.folder,
         f"{run_id:05d}", parts.home_origins, parts.clock, parts.jar,
     )  # fmt: skip
     if pool.bodies is not None:

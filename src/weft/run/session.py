@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from weft.crawl.build import make_nursery, make_parts, open_crawl, run_crawl
+from weft.crawl.build import make_fork_server, make_parts, open_crawl, run_crawl
 from weft.crawl.loop import Crawl, Observer
 from weft.crawl.machine import settle_memory
 from weft.db.connection import explain, open_writer
@@ -191,7 +191,7 @@ def run_plan(plan: Plan, observers: list[Observer], began: Callable[[Crawl], Non
 
     async def main() -> StopReason:
         async with open_crawl(
-            plan.spec, plan.folder, plan.seeds, observers, limits_changed=plan.limits_changed, nursery=nursery
+            plan.spec, plan.folder, plan.seeds, observers, limits_changed=plan.limits_changed, fork_server=fork_server
         ) as crawl:
             _stop_by_signals(crawl)
             if began is not None:
@@ -200,15 +200,15 @@ def run_plan(plan: Plan, observers: list[Observer], began: Callable[[Crawl], Non
 
     make_room_for_files(raise_limit=True)
     settle_memory()
-    nursery = make_nursery(plan.spec)  # before there is a lock, a socket or a thread that it could inherit
+    fork_server = make_fork_server(plan.spec)  # before there is a lock, a socket or a thread that it could inherit
     try:
         with _signals_kept(), _writing(plan.folder):
             return asyncio.run(main())
     except sqlite3.Error as error:  # read between the ticks, where no transaction explains it
         raise StoreError(explain(error, plan.folder.db)) from error
     finally:
-        if nursery is not None:
-            nursery.close()
+        if fork_server is not None:
+            fork_server.close()
 
 
 def _stop_by_signals(crawl: Crawl) -> None:

@@ -1,8 +1,8 @@
-"""The nursery: a small process that has loaded what workers need and forks one whenever the crawl wants it.
+"""The fork server: a small process that has loaded what workers need and forks one whenever the crawl wants it.
 
-A worker inherits nothing of the crawl, no lock, no socket, no thread: the nursery is forked before there are any, or is
-a fresh interpreter. So a worker that died is replaced in milliseconds. Nobody outlives the crawl: the nursery ends when
-its socket closes or its parent dies, however it dies, and takes the workers with it.
+A worker inherits nothing of the crawl, no lock, no socket, no thread: the fork server is forked before there are any,
+or is a fresh interpreter. So a worker that died is replaced in milliseconds. Nobody outlives the crawl: the fork server
+ends when its socket closes or its parent dies, however it dies, and takes the workers with it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 from weft.workers.messages import pair
 
 _ORDER = struct.Struct("<i")  # the number of the worker that is wanted; its socket comes with it
-_NEWS = struct.Struct("<iii")  # the worker's number, its process, how it ended (ALIVE: it was born)
+_NEWS = struct.Struct("<iii")  # the worker's number, its process, how it ended (ALIVE: it was started)
 ALIVE = -1
 Work = Callable[[socket.socket, list[int]], None]
 CLOSE_S = 1.0
@@ -41,8 +41,8 @@ keep({fd})
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # meant for the crawl, which ends us in its own time
 
 
-class Nursery:
-    """The crawl's side: bears workers, and knows which process is which.
+class ForkServer:
+    """The crawl's side: forks workers, and knows which process is which.
 
     ``fork``: from this process as it is now, which costs milliseconds; only where it has nothing yet that a worker must
     not inherit (``is_bare``). Else it is a fresh interpreter.
@@ -54,7 +54,7 @@ class Nursery:
         self.pids: dict[int, int] = {}  # worker -> its process
         self.deaths: dict[int, int] = {}  # worker -> its wait status
         with theirs:
-            self._process = _forked(ours, theirs) if fork else _fresh(theirs)
+            self._process = _by_fork(ours, theirs) if fork else _by_interpreter(theirs)
         ours.setblocking(False)
 
     @property
@@ -64,8 +64,10 @@ class Nursery:
     def fileno(self) -> int:
         return self._control.fileno()
 
-    def bear(self, number: int, shared: Sequence[int] = ()) -> socket.socket | None:
-        """Our end of a new worker's socket; None where the nursery itself is gone. The worker gets ``shared`` too."""
+    def fork(self, number: int, shared: Sequence[int] = ()) -> socket.socket | None:
+        """Our end of a new worker's socket; None where the fork server itself is gone. The worker gets ``shared``
+        too.
+        """
         ours, theirs = pair()
         with theirs:
             try:
@@ -77,7 +79,7 @@ class Nursery:
         return ours
 
     def hear(self) -> bool:
-        """Takes in the news of births and deaths; False where the nursery is gone."""
+        """Takes in the news of starts and deaths; False where the fork server is gone."""
         try:
             data = self._control.recv(_NEWS.size * 64)
         except BlockingIOError:
@@ -93,12 +95,12 @@ class Nursery:
         return bool(data)
 
     def close(self) -> None:
-        """Ends the nursery and all that it has borne. A second call does nothing."""
+        """Ends the fork server and all that it has forked. A second call does nothing."""
         if self._control.fileno() < 0:
             return
         self._control.close()
         try:
-            self._process.wait(CLOSE_S)  # it buries its workers, so that what they used is counted
+            self._process.wait(CLOSE_S)  # it waits for its workers, so that what they used is counted
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
@@ -117,7 +119,7 @@ class _Forked:
             self._over = os.waitpid(self.pid, 0 if deadline_s is None else os.WNOHANG)[0] != 0
             if not self._over:
                 if deadline_s is not None and time.monotonic() > deadline_s:
-                    raise subprocess.TimeoutExpired("nursery", timeout or 0.0)
+                    raise subprocess.TimeoutExpired("fork server", timeout or 0.0)
                 time.sleep(0.001)
 
     def kill(self) -> None:
@@ -135,7 +137,7 @@ def is_bare() -> bool:
     return False
 
 
-def _forked(ours: socket.socket, theirs: socket.socket) -> _Forked:
+def _by_fork(ours: socket.socket, theirs: socket.socket) -> _Forked:
     crawl = os.getpid()
     pid = os.fork()
     if pid:
@@ -152,14 +154,14 @@ def _forked(ours: socket.socket, theirs: socket.socket) -> _Forked:
         os._exit(1)
 
 
-def _fresh(theirs: socket.socket) -> subprocess.Popen[bytes]:
+def _by_interpreter(theirs: socket.socket) -> subprocess.Popen[bytes]:
     program = _PROGRAM.format(path=sys.path, fd=theirs.fileno())
     command = [sys.executable, "-P", "-c", program]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=(theirs.fileno(),))
 
 
 def keep(fd: int, crawl: int | None = None) -> None:
-    """The life of the nursery process: forks a worker for each order until the crawl is gone."""
+    """The life of the fork server process: forks a worker for each order until the crawl is gone."""
     die_with_parent(crawl)
     for number in _IGNORED:
         signal.signal(number, signal.SIG_IGN)
@@ -179,8 +181,8 @@ def keep(fd: int, crawl: int | None = None) -> None:
             if woken in ready:
                 with contextlib.suppress(BlockingIOError):
                     woken.recv(4096)
-            _bury(children, control)
-            if control in ready and not _bear(children, control, (woken, wakes), work):
+            _reap(children, control)
+            if control in ready and not _fork_worker(children, control, (woken, wakes), work):
                 return
     except (BrokenPipeError, ConnectionResetError):  # the crawl is gone
         pass
@@ -196,7 +198,7 @@ def keep(fd: int, crawl: int | None = None) -> None:
         os._exit(0)
 
 
-def _bear(
+def _fork_worker(
     children: dict[int, int],
     control: socket.socket,
     ours: tuple[socket.socket, socket.socket],
@@ -209,12 +211,12 @@ def _bear(
     if not fds:  # lost on their way: the crawl finds its end of the socket closed, and orders anew
         return True
     (number,) = _ORDER.unpack(data)
-    nursery = os.getpid()
+    fork_server = os.getpid()
     pid = os.fork()
     if pid == 0:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        die_with_parent(nursery)
+        die_with_parent(fork_server)
         for end in (control, *ours):
             end.close()
         _live(work, socket.socket(fileno=fds[0]), fds[1:])
@@ -237,7 +239,7 @@ def _live(work: Work, end: socket.socket, shared: list[int]) -> None:
         os._exit(code)
 
 
-def _bury(children: dict[int, int], control: socket.socket) -> None:
+def _reap(children: dict[int, int], control: socket.socket) -> None:
     while children:
         pid, status = os.waitpid(-1, os.WNOHANG)
         if pid == 0:

@@ -1,4 +1,4 @@
-"""Births and deaths of workers, as the crawl has them: by a nursery, and by the next one where that is gone."""
+"""Starts and deaths of workers, as the crawl has them: by a fork server, and by the next one where that is gone."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ import time
 from collections.abc import Sequence
 
 from weft.errors import BugError
-from weft.workers.fork_server import Nursery
+from weft.workers.fork_server import ForkServer
 
 DEATH_S = 1.0
 
 
-class Births:
-    """See the module. The news of the nursery is heard on the event loop from ``begin`` to ``close``."""
+class Launcher:
+    """See the module. The news of the fork server is heard on the event loop from ``begin`` to ``close``."""
 
-    def __init__(self, nursery: Nursery | None = None) -> None:
-        self._nursery = nursery
+    def __init__(self, fork_server: ForkServer | None = None) -> None:
+        self._fork_server = fork_server
 
     def begin(self) -> None:
-        """Hears the nursery from now on."""
+        """Hears the fork server from now on."""
         self._loop = asyncio.get_running_loop()
-        if self._nursery is not None:
-            self._loop.add_reader(self._nursery.fileno(), self._hear, self._nursery)
+        if self._fork_server is not None:
+            self._loop.add_reader(self._fork_server.fileno(), self._hear, self._fork_server)
 
-    def bear(self, number: int, shared: Sequence[int]) -> socket.socket:
+    def launch(self, number: int, shared: Sequence[int]) -> socket.socket:
         """Our end of a new worker's socket; ``shared``: descriptors that it gets too."""
-        for _ in range(2):  # the nursery may be gone: the next one is not
-            nursery = self._nursery or self._new_nursery()
-            end = nursery.bear(number, shared)
+        for _ in range(2):  # the fork server may be gone: the next one is not
+            fork_server = self._fork_server or self._new_fork_server()
+            end = fork_server.fork(number, shared)
             if end is not None:
                 return end
             self.close()
@@ -38,34 +38,34 @@ class Births:
 
     def end(self, number: int) -> None:
         """Kills a worker that lives still, and waits a moment at most: what is killed may still be writing."""
-        nursery = self._nursery
-        if nursery is None or number not in nursery.pids:
+        fork_server = self._fork_server
+        if fork_server is None or number not in fork_server.pids:
             return
-        _kill(nursery.pids[number])
+        _kill(fork_server.pids[number])
         deadline_s = time.monotonic() + DEATH_S
-        while number in nursery.pids and time.monotonic() < deadline_s:
+        while number in fork_server.pids and time.monotonic() < deadline_s:
             time.sleep(0.001)
-            if not nursery.hear():
+            if not fork_server.hear():
                 return
 
     def pids(self) -> list[int]:
-        """The processes of the nursery and of all workers that live."""
-        return [] if self._nursery is None else [self._nursery.pid, *self._nursery.pids.values()]
+        """The processes of the fork server and of all workers that live."""
+        return [] if self._fork_server is None else [self._fork_server.pid, *self._fork_server.pids.values()]
 
     def close(self) -> None:
-        """Ends the nursery and all that it has borne. A second call does nothing."""
-        if self._nursery is not None:
-            self._loop.remove_reader(self._nursery.fileno())
-            self._nursery.close()
-            self._nursery = None
+        """Ends the fork server and all that it has forked. A second call does nothing."""
+        if self._fork_server is not None:
+            self._loop.remove_reader(self._fork_server.fileno())
+            self._fork_server.close()
+            self._fork_server = None
 
-    def _new_nursery(self) -> Nursery:
-        nursery = self._nursery = Nursery()
-        self._loop.add_reader(nursery.fileno(), self._hear, nursery)
-        return nursery
+    def _new_fork_server(self) -> ForkServer:
+        fork_server = self._fork_server = ForkServer()
+        self._loop.add_reader(fork_server.fileno(), self._hear, fork_server)
+        return fork_server
 
-    def _hear(self, nursery: Nursery) -> None:
-        if not nursery.hear() and nursery is self._nursery:
+    def _hear(self, fork_server: ForkServer) -> None:
+        if not fork_server.hear() and fork_server is self._fork_server:
             self.close()
 
 

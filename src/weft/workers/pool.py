@@ -29,8 +29,8 @@ from weft.records import Failure, Fetched, FilePosition, Lease
 from weft.spec import CrawlSpec
 from weft.store.bodies import share_bodies
 from weft.store.warc.recovery import cut_files
-from weft.workers.fork_server import Nursery
-from weft.workers.launcher import Births
+from weft.workers.fork_server import ForkServer
+from weft.workers.launcher import Launcher
 from weft.workers.lease_book import LeaseBook
 from weft.workers.member import Member
 from weft.workers.messages import Hello, Line, Orders, Report
@@ -51,7 +51,7 @@ class Wanted(NamedTuple):
 
     workers: int
     beside_crawl: bool = False  # the process of the crawl asks, too
-    nursery: Nursery | None = None
+    fork_server: ForkServer | None = None
 
 
 class WorkerPool:
@@ -61,7 +61,7 @@ class WorkerPool:
         self, spec: CrawlSpec, wanted: Wanted, folder: Folder, prefix: str, home_origins: Sequence[str], clock: Clock,
         jar: CookieJar | None,
     ) -> None:  # fmt: skip
-        workers, beside_crawl, nursery = wanted
+        workers, beside_crawl, fork_server = wanted
         self._spec = spec
         self._size = workers
         self._processes = workers + beside_crawl  # that ask: the crawl's own may be one of them
@@ -77,8 +77,8 @@ class WorkerPool:
         self._rate = SharedRate(rate_b, folder.parsing) if rate_b else None
         self._book = LeaseBook(spec, self._processes, clock, jar, self._send_soon)
         self._members = self._book.members
-        self._births = Births(nursery)
-        self._born = 0
+        self._launcher = Launcher(fork_server)
+        self._launched = 0
         self._suspects = Suspects()
         self._fruitless = 0
         self._trouble: WeftError | None = None
@@ -97,7 +97,7 @@ class WorkerPool:
     def begin(self) -> WorkerPool:
         """Has the workers started; ``is_open`` tells when all of them are ready."""
         self._loop = asyncio.get_running_loop()
-        self._births.begin()
+        self._launcher.begin()
         for slot in range(self._size):
             self._members.append(self._new_member(slot))
         self._look = self._loop.call_later(LOOK_S, self._look_after_all)
@@ -111,7 +111,7 @@ class WorkerPool:
             if member.line is not None:
                 member.line.close()
         self._members.clear()
-        self._births.close()
+        self._launcher.close()
         if self.bodies is not None:
             self.bodies.close()
         if self._rate is not None:
@@ -221,7 +221,7 @@ class WorkerPool:
         return self._opened
 
     def pids(self) -> list[int]:
-        return self._births.pids()
+        return self._launcher.pids()
 
     @property
     def book(self) -> LeaseBook:
@@ -269,7 +269,7 @@ class WorkerPool:
         if report.failure:
             self._trouble = report.fault()
 
-    # ---- births and deaths -----------------------------------------------------------------------------------
+    # ---- starts and deaths -----------------------------------------------------------------------------------
 
     def _look_after_all(self) -> None:
         """Asks those for an answer who have work and say nothing, and ends them where none comes.
@@ -288,10 +288,10 @@ class WorkerPool:
         self._look = self._loop.call_later(LOOK_S, self._look_after_all)
 
     def _new_member(self, slot: int) -> Member:
-        self._born += 1
-        member = Member(self._born, slot, f"{self._prefix}-{self._born}")
+        self._launched += 1
+        member = Member(self._launched, slot, f"{self._prefix}-{self._launched}")
         shared = [self.bodies.descriptor] if self.bodies is not None else []
-        end = self._births.bear(member.number, shared)
+        end = self._launcher.launch(member.number, shared)
         member.line = Line(end, Report, partial(self._hear, member))
         member.line.on_closed = partial(self._lost, member)
         member.line.send(self._hello(member))
@@ -340,7 +340,7 @@ class WorkerPool:
             return
         member.line.close()
         member.line = None
-        self._births.end(member.number)
+        self._launcher.end(member.number)
         if self._spec.keep.archive:
             sizes = {file: place.size_b for file, place in member.positions.items()}
             cut_files(self._folder.warc, member.prefix, sizes)
