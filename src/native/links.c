@@ -123,9 +123,9 @@ PyObject *pack_links(PyObject *Py_UNUSED(module), PyObject *args) {
     unsigned long long mask;
     unsigned char plain_kind, *column = NULL;
     Py_buffer infos, offered;
-    const char *tails, *ends;
-    Py_ssize_t tails_size, ends_size;
-    if (!PyArg_ParseTuple(args, "y*KbO!y*y#y#", &infos, &mask, &plain_kind, &PyDict_Type, &kinds, &offered, &tails, &tails_size,
+    const char *texts, *ends;
+    Py_ssize_t texts_size, ends_size;
+    if (!PyArg_ParseTuple(args, "y*KbO!y*y#y#", &infos, &mask, &plain_kind, &PyDict_Type, &kinds, &offered, &texts, &texts_size,
                           &ends, &ends_size))
         return NULL;
     Py_ssize_t count = offered.len;
@@ -134,22 +134,22 @@ PyObject *pack_links(PyObject *Py_UNUSED(module), PyObject *args) {
         goto end;
     column = PyMem_Malloc((size_t)count + 1);
     if (!column) PyErr_NoMemory();
-    if (!column || fill_kinds(column, count, plain_kind, kinds) < 0 || make_room(&json, tails_size + 80 * count + 8) < 0)
+    if (!column || fill_kinds(column, count, plain_kind, kinds) < 0 || make_room(&json, texts_size + 80 * count + 8) < 0)
         goto end;
     put(&json, "[", 1);
     uint32_t start = 0, stop;
     for (Py_ssize_t at = 0; at < count; at++, start = stop) {
         uint64_t info = info_at(&infos, at);
         memcpy(&stop, ends + at * (Py_ssize_t)sizeof stop, sizeof stop);
-        if (stop < start || stop > tails_size) {
-            PyErr_SetString(PyExc_ValueError, "tails that end before they begin");
+        if (stop < start || stop > texts_size) {
+            PyErr_SetString(PyExc_ValueError, "texts that end before they begin");
             goto end;
         }
         put(&json, "[", 1);
         put_number(&json, info & mask, ',');
         put_number(&json, column[at], ',');
         put_number(&json, ((const unsigned char *)offered.buf)[at], ',');
-        put(&json, tails + start, stop - start);
+        put(&json, texts + start, stop - start);
         put(&json, "],", 2);
     }
     if (count) json.size--; /* the last comma */

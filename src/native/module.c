@@ -5,9 +5,9 @@
 #include "native.h"
 
 PyDoc_STRVAR(read_doc,
-    "read(body, page, links, meanings, directory, url, max_links, meta_names, tools) -> tuple[bytes, bytes] | None\n\n"
+    "read(body, page, links, resolved, directory, url, max_links, meta_names, tools) -> tuple[bytes, bytes] | None\n\n"
     "Reads a page, in UTF-8, adds its links to the columns, and tells the page what else it says.\n"
-    "None: only its tree tells; what was added and told until then is to be forgotten. Else the tails of the links, and\n"
+    "None: only its tree tells; what was added and told until then is to be forgotten. Else the texts of the links, and\n"
     "where each of them ends; the columns of anchors and fragments are empty then.");
 
 PyDoc_STRVAR(label_doc,
@@ -22,7 +22,7 @@ PyDoc_STRVAR(recall_doc,
     "above the bound.");
 
 PyDoc_STRVAR(pack_doc,
-    "pack_links(infos, mask, kind, kinds, offered, tails, ends) -> str\n\n"
+    "pack_links(infos, mask, kind, kinds, offered, texts, ends) -> str\n\n"
     "The rows of a page's links as JSON; the id of a target is what the mask leaves of its info, and its kind that of\n"
     "all unless it has one of its own.");
 
@@ -42,8 +42,8 @@ PyDoc_STRVAR(csv_doc,
     "csv_lines(rows) -> str | None\n\n"
     "Rows of texts and numbers as CSV, safe for spreadsheets; None where one of them is not plain.");
 
-PyDoc_STRVAR(sift_doc,
-    "sift(fingerprints, filters) -> list[list[int]]\n\n"
+PyDoc_STRVAR(filter_hits_doc,
+    "filter_hits(fingerprints, filters) -> list[list[int]]\n\n"
     "For each filter, those of the fingerprints that it lets through, in their order.");
 
 PyDoc_STRVAR(fill_doc,
@@ -60,7 +60,7 @@ static PyMethodDef methods[] = {
     {"recall", recall, METH_VARARGS, recall_doc},
     {"pack_links", pack_links, METH_VARARGS, pack_doc},
     {"count_external", count_external, METH_VARARGS, external_doc},
-    {"sift", sift, METH_VARARGS, sift_doc},
+    {"filter_hits", filter_hits, METH_VARARGS, filter_hits_doc},
     {"fill_filter", fill_filter, METH_VARARGS, fill_doc},
     {"merge_sorted", merge_sorted, METH_O, merge_doc},
     {"keep_freed_memory", keep_freed_memory, METH_NOARGS, memory_doc},

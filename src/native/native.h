@@ -22,7 +22,7 @@ PyObject *recall(PyObject *module, PyObject *args);
 PyObject *pack_links(PyObject *module, PyObject *args);
 PyObject *count_external(PyObject *module, PyObject *args);
 
-PyObject *sift(PyObject *module, PyObject *args);
+PyObject *filter_hits(PyObject *module, PyObject *args);
 PyObject *fill_filter(PyObject *module, PyObject *args);
 PyObject *merge_sorted(PyObject *module, PyObject *list);
 

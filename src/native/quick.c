@@ -18,7 +18,7 @@
 #include "quick_content.h"
 #include "quick_elements.h"
 #include "quick_links.h"
-#include "quick_tails.h"
+#include "quick_link_texts.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -275,7 +275,7 @@ PyObject *read_quickly(PyObject *Py_UNUSED(module), PyObject *args) {
     Reader r;
     PyObject *body, *links, *tools;
     memset(&r, 0, offsetof(Reader, stack));
-    if (!PyArg_ParseTuple(args, "SOO!O!nUnOO!", &body, &r.page, &PyTuple_Type, &links, &PyDict_Type, &r.meanings,
+    if (!PyArg_ParseTuple(args, "SOO!O!nUnOO!", &body, &r.page, &PyTuple_Type, &links, &PyDict_Type, &r.resolved,
                           &r.directory, &r.url, &r.max_links, &r.meta_names, &PyTuple_Type, &tools))
         return NULL;
     PyObject *result = NULL;
@@ -292,7 +292,7 @@ PyObject *read_quickly(PyObject *Py_UNUSED(module), PyObject *args) {
     r.end = r.at + PyBytes_GET_SIZE(body);
     int has_zero = memchr(r.at, 0, (size_t)(r.end - r.at)) != NULL;
     if (r.end - r.at >= 3 && memcmp(r.at, "\xef\xbb\xbf", 3) == 0) r.at += 3;
-    Py_INCREF(r.meanings);
+    Py_INCREF(r.resolved);
     Py_INCREF(r.url);
     int state = UNSURE;
     if (PyUnicode_GetLength(r.url) && !has_zero && !has_long_roots((Span){r.at, r.end})) {
@@ -301,13 +301,13 @@ PyObject *read_quickly(PyObject *Py_UNUSED(module), PyObject *args) {
         if (state > 0) state = finish(&r);
         if (state != FAILED && tell_learnt(&r) < 0) state = FAILED;
     }
-    Py_DECREF(r.meanings);
+    Py_DECREF(r.resolved);
     Py_DECREF(r.url);
     if (state == UNSURE) {
         result = Py_None;
         Py_INCREF(result);
     } else if (state == DONE) {
-        result = tails_of(&r);
+        result = link_texts_of(&r);
     }
 end:
     PyMem_Free(r.link_text.bytes);

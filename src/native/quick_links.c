@@ -2,8 +2,8 @@
 #include "quick_links.h"
 
 #include "native.h"
-#include "quick_meanings.h"
-#include "quick_tails.h"
+#include "quick_resolved.h"
+#include "quick_link_texts.h"
 
 #include <string.h>
 
@@ -41,7 +41,7 @@ static PyObject *meaning_of(Reader *r, const unsigned char *start, const unsigne
     }
     PyObject *path = text_of((const char *)start, end - start);
     if (!path) return NULL;
-    found = PyDict_GetItemWithError(r->meanings, path);
+    found = PyDict_GetItemWithError(r->resolved, path);
     if (found) {
         Py_INCREF(found);
         remember_meaning(r->directory, (Span){start, end}, path, found);
@@ -50,7 +50,7 @@ static PyObject *meaning_of(Reader *r, const unsigned char *start, const unsigne
         size = base ? plain_url(base, base_size, (const char *)start, end - start, url) : 0;
         if (size) found = PyUnicode_DecodeASCII(url, size, NULL);
         if (found && size <= r->max_meaning && end - start <= r->max_meaning) {
-            if (PyDict_SetItem(r->meanings, path, found) < 0) Py_CLEAR(found);
+            if (PyDict_SetItem(r->resolved, path, found) < 0) Py_CLEAR(found);
             else r->learnt++;
         }
     }
@@ -211,15 +211,15 @@ int take_base(Reader *r) {
     if (found == Py_False) {
         result = UNSURE;
     } else if (found != Py_None) {
-        PyObject *meanings, *url;
-        if (!PyArg_ParseTuple(found, "O!nUn", &PyDict_Type, &meanings, &r->directory, &url, &r->max_links)) {
+        PyObject *resolved, *url;
+        if (!PyArg_ParseTuple(found, "O!nUn", &PyDict_Type, &resolved, &r->directory, &url, &r->max_links)) {
             result = FAILED;
         } else {
-            Py_INCREF(meanings);
+            Py_INCREF(resolved);
             Py_INCREF(url);
-            Py_DECREF(r->meanings);
+            Py_DECREF(r->resolved);
             Py_DECREF(r->url);
-            r->meanings = meanings, r->url = url;
+            r->resolved = resolved, r->url = url;
         }
     }
     Py_DECREF(found);

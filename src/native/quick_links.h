@@ -16,7 +16,7 @@ int open_link(Reader *r);
 /* Gives a link the text that stands in it, or that of its images. */
 int close_link(Reader *r);
 
-/* Tells how many meanings of references were added: whoever keeps them bounds their number. */
+/* Tells how many resolved of references were added: whoever keeps them bounds their number. */
 int tell_learnt(Reader *r);
 
 /* Tells Python of an element and its attributes. */

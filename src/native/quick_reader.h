@@ -56,11 +56,11 @@ typedef struct {
     LinkTexts *link_texts;
     Py_ssize_t link_count, link_room;
 
-    PyObject *page, *targets, *anchors, *fragments, *kinds, *rels, *meanings, *url, *meta_names;
+    PyObject *page, *targets, *anchors, *fragments, *kinds, *rels, *resolved, *url, *meta_names;
     Py_ssize_t max_links;
     PyObject *a_kind, *image_kind, *script_kind, *canonical_kind, *rel_words, *kind_by_rel, *collapsed;
     Py_ssize_t max_anchor, max_rel, max_meaning;
-    Py_ssize_t learnt;    /* how many meanings were added */
+    Py_ssize_t learnt;    /* how many resolved were added */
     Py_ssize_t directory; /* the number of that for which they hold */
 
     /* What follows is not cleared for a page: of each only as many mean something as were counted. */

@@ -43,7 +43,7 @@ static int ask(const Filter *filter, PyObject **objects, const uint64_t *fingerp
     return 0;
 }
 
-static int sift_all(PyObject *fingerprints, const Filter *filters, Py_ssize_t count, PyObject *passed) {
+static int filter_all(PyObject *fingerprints, const Filter *filters, Py_ssize_t count, PyObject *passed) {
     uint64_t numbers[AT_ONCE];
     Py_ssize_t size = PyList_GET_SIZE(fingerprints);
     for (Py_ssize_t from = 0, some; from < size; from += some) {
@@ -61,7 +61,7 @@ static int sift_all(PyObject *fingerprints, const Filter *filters, Py_ssize_t co
     return 0;
 }
 
-PyObject *sift(PyObject *Py_UNUSED(module), PyObject *args) {
+PyObject *filter_hits(PyObject *Py_UNUSED(module), PyObject *args) {
     PyObject *fingerprints, *all_words;
     if (!PyArg_ParseTuple(args, "O!O!", &PyList_Type, &fingerprints, &PyList_Type, &all_words)) return NULL;
     Py_ssize_t count = PyList_GET_SIZE(all_words), opened = 0;
@@ -78,7 +78,7 @@ PyObject *sift(PyObject *Py_UNUSED(module), PyObject *args) {
             opened++;
         }
     }
-    if (passed && sift_all(fingerprints, filters, count, passed) < 0) Py_CLEAR(passed);
+    if (passed && filter_all(fingerprints, filters, count, passed) < 0) Py_CLEAR(passed);
     while (opened > 0) PyBuffer_Release(&filters[--opened].words);
     PyMem_Free(filters);
     return passed;

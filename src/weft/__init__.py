@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from weft.errors import Cause, Reason, WeftError
     from weft.options.crawl_options import CrawlOptions
 
-_HOMES = {
+_MODULES = {
     "Cause": "errors", "CrawlOptions": "options.crawl_options", "LinkRow": "derive.read", "Page": "derive.read",
     "Reason": "errors", "Status": "derive.read", "StoredCrawl": "derive.read", "WeftError": "errors", "crawl": "api",
     "crawl_sync": "api", "open": "api",
@@ -42,8 +42,8 @@ del crawl, _package
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'weft' has no attribute {name!r}")
     import importlib
 
-    return getattr(importlib.import_module(f"weft.{_HOMES[name]}"), name)
+    return getattr(importlib.import_module(f"weft.{_MODULES[name]}"), name)

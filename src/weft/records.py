@@ -129,9 +129,9 @@ class Links(msgspec.Struct, array_like=True, gc=False):
     """The links of a page in document order, in columns: a page has a hundred of them, and what is done to all is done
     at once. ``kinds`` and ``rels`` name, by its place, only what is no ``<a>``, and what has a ``rel``.
 
-    The compiled reader keeps the texts together, as they will be stored: ``tails`` has for each link its anchor and, if
-    any link has one, rel and fragment, as JSON; ``ends`` says where each of them ends, four bytes a link. The columns
-    of anchors and fragments are empty then, until somebody asks for the links one by one.
+    The compiled reader keeps the texts together, as they will be stored: ``texts_json`` has for each link its anchor
+    and, if any link has one, rel and fragment, as JSON; ``ends`` says where each of them ends, four bytes a link. The
+    columns of anchors and fragments are empty then, until somebody asks for the links one by one.
     """
 
     targets: list[str] = []
@@ -139,7 +139,7 @@ class Links(msgspec.Struct, array_like=True, gc=False):
     fragments: list[str] = []
     kinds: dict[int, int] = {}
     rels: dict[int, str] = {}
-    tails: bytes = b""
+    texts_json: bytes = b""
     ends: bytes = b""
 
     @classmethod
@@ -165,11 +165,11 @@ class Links(msgspec.Struct, array_like=True, gc=False):
             return
         start = 0
         for end in memoryview(self.ends).cast("I"):
-            anchor, *more = msgspec.json.decode(b"[%b]" % self.tails[start:end])
+            anchor, *more = msgspec.json.decode(b"[%b]" % self.texts_json[start:end])
             self.anchors.append(anchor)
             self.fragments.append(more[1] if more else "")
             start = end
-        self.tails = self.ends = b""
+        self.texts_json = self.ends = b""
 
     def keep_first(self, count: int) -> None:
         """Forgets all links but the first so many."""

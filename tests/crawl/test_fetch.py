@@ -801,7 +801,7 @@ def test_a_client_certificate_opens_the_site_and_stays_with_the_seeds(
 
     spec = tls_spec(authority, cert=cert)
     run(home, spec)
-    run(stranger, spec, home_origins=["https://other.test"])
+    run(stranger, spec, seed_origins=["https://other.test"])
 
 
 def test_insecure_is_per_host(authority: Authority, tls_site: Callable[[str], Site]) -> None:

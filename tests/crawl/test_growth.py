@@ -155,7 +155,7 @@ def test_filters_let_little_through() -> None:
     """Nearly all that is new is known to be new without a look at the disk."""
     words = empty_filter(10_000)
     native.fill_filter(words, array("Q", [fingerprint_of(str(number), 1) for number in range(10_000)]))
-    (passed,) = native.sift([fingerprint_of(str(number), 1) for number in range(10_000, 30_000)], [words])
+    (passed,) = native.filter_hits([fingerprint_of(str(number), 1) for number in range(10_000, 30_000)], [words])
     assert len(passed) < 20_000 * 0.02
 
 

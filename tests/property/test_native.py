@@ -256,7 +256,7 @@ def test_references_lead_to_the_same_place(base: str, path: list[str], behind: s
 def fresh(base: str) -> Resolver:
     """A resolver that has met nothing yet."""
     resolver = Resolver(base)
-    resolver.meanings.clear()
+    resolver.resolved.clear()
     _shared._entries = 0
     return resolver
 
@@ -271,15 +271,15 @@ def test_filters_are_the_same(known: list[list[int]], others: list[int]) -> None
     for words, some in zip(filters, known, strict=True):
         native.fill_filter(words, array("Q", some))
     asked = [*others, *(one for some in known for one in some)]
-    passed = native.sift(asked, filters)
+    passed = native.filter_hits(asked, filters)
     with pytest.MonkeyPatch.context() as patch:
-        in_python(patch, "sift")
+        in_python(patch, "filter_hits")
         in_python(patch, "fill_filter")
         for words, some in zip(filters, known, strict=True):
             again = runs.empty_filter(len(some))
             native.fill_filter(again, array("Q", some))
             assert again == words
-        assert native.sift(asked, filters) == passed
+        assert native.filter_hits(asked, filters) == passed
     assert all(set(some) <= set(through) for some, through in zip(known, passed, strict=True))
 
 
@@ -313,10 +313,10 @@ def test_runs_are_merged_alike(parts: list[dict[int, int]]) -> None:
         lambda: native.recall({"x": "y"}, ["x"], {}, 1, b"\1\1", {}, 1, 1),
         lambda: native.recall({}, ("x",), {}, 1, b"\1\1", {}, 1, 1),
         lambda: native.count_external([1], "", ""),  # type: ignore[list-item]
-        lambda: native.sift((1,), []),  # type: ignore[arg-type]
-        lambda: native.sift(["x"], [array("Q", [0, 0])]),  # type: ignore[list-item]
-        lambda: native.sift([1], [array("Q", [0, 0, 0])]),
-        lambda: native.sift([1], [1]),  # type: ignore[list-item]
+        lambda: native.filter_hits((1,), []),  # type: ignore[arg-type]
+        lambda: native.filter_hits(["x"], [array("Q", [0, 0])]),  # type: ignore[list-item]
+        lambda: native.filter_hits([1], [array("Q", [0, 0, 0])]),
+        lambda: native.filter_hits([1], [1]),  # type: ignore[list-item]
         lambda: native.fill_filter(array("Q"), array("Q", [1])),
         lambda: native.fill_filter(array("Q", [0, 0]), [1]),  # type: ignore[arg-type]
         lambda: native.merge_sorted(()),  # type: ignore[arg-type]

@@ -40,11 +40,11 @@ def ways(body: bytes, content_type: str = "text/html; charset=utf-8", max_links:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(native, "read", read)
-        patch.setattr(resolving, "_shared", resolving._SharedMeanings())
+        patch.setattr(resolving, "_shared", resolving._SharedReferences())
         found = parse_page(body, URL, content_type, reading=Reading(max_links=max_links))
         found.links.unpack()
         patch.setattr(native, "read", pure.read)
-        patch.setattr(resolving, "_shared", resolving._SharedMeanings())  # what one has found the other must not know
+        patch.setattr(resolving, "_shared", resolving._SharedReferences())  # what one has found the other must not know
         assert found == parse_page(body, URL, content_type, reading=Reading(max_links=max_links))
     return answers[-1:] not in ([], [None]), found
 
@@ -269,7 +269,7 @@ def test_a_failure_of_python_passes_through(monkeypatch: pytest.MonkeyPatch) -> 
     for name, markup in said.items():
         with monkeypatch.context() as patch, pytest.raises(RuntimeError):
             patch.setattr(QuickPage, name, fail)
-            patch.setattr(resolving, "_shared", resolving._SharedMeanings())
+            patch.setattr(resolving, "_shared", resolving._SharedReferences())
             parse_page(f"<p>{markup}".encode(), URL, "text/html")
 
 

@@ -169,6 +169,6 @@ def test_only_what_all_names_is_public() -> None:
     assert strange <= {"TYPE_CHECKING", "annotations"}
     with pytest.raises(AttributeError, match="no attribute 'Crawl'"):
         _ = weft.Crawl
-    for name, home in weft._HOMES.items():
+    for name, home in weft._MODULES.items():
         assert getattr(importlib.import_module(f"weft.{home}"), name) is getattr(weft, name)
-    assert set(weft._HOMES) | {"__version__"} == set(weft.__all__)
+    assert set(weft._MODULES) | {"__version__"} == set(weft.__all__)

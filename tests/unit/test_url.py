@@ -282,7 +282,7 @@ def test_the_cache_is_bounded() -> None:
     for number in range(70_000):
         Resolver("http://h/").resolve(f"page{number}")
     assert len(_shared._directories) <= _shared.MAX_DIRECTORIES
-    assert sum(len(one.meanings) for one in _shared._directories.values()) <= _shared.MAX_ENTRIES
+    assert sum(len(one.resolved) for one in _shared._directories.values()) <= _shared.MAX_ENTRIES
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ class Parts:
         self.resolver = Resolver(spec.network, self.policy, timeout_s=min(10.0, spec.limits.timeout_s))
         self.jar = self._cookie_jar()
         self.seed_urls = seed_urls
-        self.home_origins = [origin_of(url) for url in seed_urls]
+        self.seed_origins = [origin_of(url) for url in seed_urls]
         # a site that may be asked more at once than addresses usually are is asked so
         self._public_parallel = max([_PUBLIC_IP_PARALLEL, *(one.per_host or 0 for one in spec.politeness.sites)])
         schedule = Schedule(self._ip_bounds, by_turns=spec.politeness.order is PageOrder.DFS)
@@ -388,7 +388,7 @@ async def _workers(parts: Parts, run_id: int, fork_server: ForkServer | None) ->
     rate = _shared_rate(parts) if processes > 1 else None
     fetcher = Fetcher(
         share_of_memory(spec, processes) if processes > 1 else spec, parts.policy, jar=parts.jar,
-        home_origins=parts.home_origins, epoch_ms=parts.clock.epoch_ms, rate=rate,
+        seed_origins=parts.seed_origins, epoch_ms=parts.clock.epoch_ms, rate=rate,
     )  # fmt: skip
     asking: Fetcher = parts.own.made("downloader", fetcher)
     mark = ParseMark(parts.folder.parsing)
@@ -433,7 +433,7 @@ def _pool(parts: Parts, run_id: int, fork_server: ForkServer | None) -> WorkerPo
     beside_crawl = not needs_trees(parts.spec)
     pool = WorkerPool(
         parts.spec, Wanted(_processes(parts.spec) - beside_crawl, beside_crawl, fork_server), parts.folder,
-        f"{run_id:05d}", parts.home_origins, parts.clock, parts.jar,
+        f"{run_id:05d}", parts.seed_origins, parts.clock, parts.jar,
     )  # fmt: skip
     if pool.bodies is not None:
         parts.store.share_bodies(pool.bodies)

@@ -53,7 +53,7 @@ def packed_leads_on(rows: Sequence[list[int | str]]) -> bool:
 def packed_links(links: Links, infos: Infos, offered: bytearray) -> str:
     """The rows of a page's links, in order, as JSON."""
     if links.ends:
-        return native.pack_links(infos, ID, _A, links.kinds, offered, links.tails, links.ends)
+        return native.pack_links(infos, ID, _A, links.kinds, offered, links.texts_json, links.ends)
     links.unpack()
     columns: list[Sequence[int | str]] = [[info & ID for info in infos], links.kind_column(), offered, links.anchors]
     if links.rels or any(links.fragments):

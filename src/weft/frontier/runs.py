@@ -107,7 +107,7 @@ class Runs:
         runs = self._runs
         if not runs:
             return {}
-        asked = native.sift(fingerprints, [run.words for run in runs])
+        asked = native.filter_hits(fingerprints, [run.words for run in runs])
         found: dict[int, int] = {}
         for run, mine in zip(runs, asked, strict=True):
             left = [one for one in mine if one not in found] if found else mine

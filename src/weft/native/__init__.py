@@ -34,7 +34,7 @@ pack_links = _parts.pack_links
 count_external = _parts.count_external
 """What is known of the links of a page, how they are stored, and how many lead elsewhere (``weft.frontier.links``)."""
 
-sift = _parts.sift
+filter_hits = _parts.filter_hits
 fill_filter = _parts.fill_filter
 merge_sorted = _parts.merge_sorted
 """The runs of the seen-set: the filters before them, and how they are merged (``weft.frontier.runs``)."""

@@ -100,14 +100,14 @@ def recall(
 
 
 def pack_links(
-    infos: memoryview, mask: int, kind: int, kinds: dict[int, int], offered: bytearray, tails: bytes, ends: bytes
+    infos: memoryview, mask: int, kind: int, kinds: dict[int, int], offered: bytearray, texts_json: bytes, ends: bytes
 ) -> str:
     """The rows of a page's links as JSON, made of the tails that ``read`` gave; an info has its target's id."""
     rows = []
     start = 0
     stops = memoryview(ends).cast("I")
     for at, (info, followed, stop) in enumerate(zip(infos.cast("B").cast("Q"), offered, stops, strict=True)):
-        rows.append(f"[{info & mask},{kinds.get(at, kind)},{followed},{tails[start:stop].decode()}]")
+        rows.append(f"[{info & mask},{kinds.get(at, kind)},{followed},{texts_json[start:stop].decode()}]")
         start = stop
     return f"[{','.join(rows)}]"
 
@@ -142,7 +142,7 @@ def fill_filter(words: array[int], fingerprints: array[int]) -> None:
         words[one >> shift] |= marks[one & _LOWEST]
 
 
-def sift(fingerprints: list[int], filters: Sequence[array[int]]) -> list[list[int]]:
+def filter_hits(fingerprints: list[int], filters: Sequence[array[int]]) -> list[list[int]]:
     """For each filter, those of the fingerprints that it lets through."""
     passed: list[list[int]] = [[] for _ in filters]
     asked = [(words, _shift_of(words), mine.append) for words, mine in zip(filters, passed, strict=True)]

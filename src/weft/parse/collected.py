@@ -113,7 +113,7 @@ class Collected:
 
     def add(self, reference: str, kind: int, anchor: str = "", rel: str = "") -> str | None:
         """The target of a link, now among the links; None where it leads nowhere, or nowhere that counts."""
-        target, fragment = self.resolver.meanings.get(reference), ""
+        target, fragment = self.resolver.resolved.get(reference), ""
         if target is None:
             found = self.target_of(reference, kind)
             if found is None:

@@ -37,11 +37,11 @@ class QuickPage(Elements):
         self._of_headers = len(links)
         columns = links.targets, links.anchors, links.fragments, links.kinds, links.rels
         names = _wanted_names(tuple(self.agents))
-        meanings, directory = resolver.meanings, resolver.directory
-        texts = native.read(markup, self, columns, meanings, directory, resolver.page, self.max_links, names, _TOOLS)
+        resolved, directory = resolver.resolved, resolver.directory
+        texts = native.read(markup, self, columns, resolved, directory, resolver.page, self.max_links, names, _TOOLS)
         if texts is None:
             return False
-        links.tails, links.ends = texts
+        links.texts_json, links.ends = texts
         return True
 
     def encoded_fragment(self, fragment: str) -> str:
@@ -54,10 +54,10 @@ class QuickPage(Elements):
             return None
         if len(self.links) > self._of_headers or self.unresolved:
             return False
-        return self.resolver.meanings, self.resolver.directory, self.resolver.page, self.max_links
+        return self.resolver.resolved, self.resolver.directory, self.resolver.page, self.max_links
 
     def learnt(self, count: int) -> None:
-        """Hears how many references the reader has added to the meanings."""
+        """Hears how many references the reader has added to those resolved before."""
         self.resolver.learnt(count)
 
     def take(self, tag: str, attributes: Mapping[str, str]) -> None:

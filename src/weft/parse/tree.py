@@ -76,7 +76,7 @@ class TreePage(Elements):
             self.links.fragments,
             self.links.rels,
         )
-        max_links, page, meaning = self.max_links, self.resolver.page or None, self.resolver.meanings.get
+        max_links, page, resolved = self.max_links, self.resolver.page or None, self.resolver.resolved.get
         taker = _TAKERS.get
         has_room = self.text_left > 0
         for element in elements:
@@ -92,11 +92,11 @@ class TreePage(Elements):
                 elif "#" in reference:
                     # most references of a page were met on its sisters, or lead into the page itself: no call for those
                     path, _, fragment = reference.partition("#")
-                    target = meaning(path) if path else page
+                    target = resolved(path) if path else page
                     if target is None:
                         target, fragment = self._resolved(element, reference, path)
                 else:
-                    target, fragment = meaning(reference), ""
+                    target, fragment = resolved(reference), ""
                     if target is None:
                         target, fragment = self._resolved(element, reference, reference)
                 if target is not None:
@@ -121,7 +121,7 @@ class TreePage(Elements):
                 if self._take_base(element):
                     if len(targets) > of_headers or self.unresolved:
                         return False
-                    max_links, page, meaning = self.max_links, self.resolver.page or None, self.resolver.meanings.get
+                    max_links, page, resolved = self.max_links, self.resolver.page or None, self.resolver.resolved.get
             elif tag == "template":
                 for _ in range(_unseen_size(element, has_code)):
                     next(elements, None)

@@ -79,7 +79,7 @@ class Resolver:
     ``serialised`` says that the base comes out of this module, so that it is parsed only when something is new.
     """
 
-    __slots__ = ("_base", "_directory", "_encoding", "directory", "meanings", "page")
+    __slots__ = ("_base", "_directory", "_encoding", "directory", "page", "resolved")
 
     def __init__(self, base: str, encoding: str = "utf-8", *, serialised: bool = False) -> None:
         self._encoding = "" if encoding == "utf-8" or is_utf8(encoding) else encoding.lower()
@@ -91,7 +91,7 @@ class Resolver:
             self.page = "" if self._base is None else str(self._base).partition("#")[0]
         self._directory = directory = _shared.of(self.page, self._encoding)
         # what references mean in this directory, as far as it is known: to be read by who cannot afford the call
-        self.meanings = directory.meanings
+        self.resolved = directory.resolved
         self.directory = directory.number  # no other ever has it
 
     def resolve(self, ref: str) -> Target | None:
@@ -101,17 +101,17 @@ class Resolver:
             # What stands before "#" means the same with every fragment.
             if mark and not head:
                 return (self.page, fragment) if self.page else None
-            known = self.meanings.get(head)
+            known = self.resolved.get(head)
             if known is not None:
                 return known, fragment
         return self.find(ref, head)
 
     def learnt(self, count: int) -> None:
-        """Says that so many were added to the meanings: what a reference means on every page of the directory."""
+        """Says that so many references were resolved; what each means holds on every page of the directory."""
         _shared.grew(count)
 
     def find(self, ref: str, head: str) -> Target | None:
-        """What a reference means that is not among the meanings; ``head`` is what stands before its ``#``.
+        """What a reference means that was not resolved before; ``head`` is what stands before its ``#``.
 
         It is remembered if every page of the directory would find the same.
         """
@@ -123,7 +123,7 @@ class Resolver:
             fragment = ref[len(head) + 1 :]
             if _is_plain_fragment(fragment):
                 if len(plain) <= MAX_MEANING:
-                    _shared.add(self.meanings, head, plain)
+                    _shared.add(self.resolved, head, plain)
                 return plain, fragment
         is_common = _means_same_in_directory(head, self.page)
         base = self._directory.base if is_common else self._base
@@ -139,28 +139,30 @@ class Resolver:
             return None
         url, _, fragment = href.partition("#")
         if is_common and len(url) <= MAX_MEANING and url.startswith(_WEB):
-            _shared.add(self.meanings, head, url)
+            _shared.add(self.resolved, head, url)
         return url, fragment
 
 
-_Meanings = dict[str, str]  # references without their fragment, of the web only, to URLs
+_Resolved = dict[str, str]  # references without their fragment, of the web only, to URLs
 
 
 _numbers = count()
 
 
 class _Directory:
-    """What is known of a directory: a base that resolves what means the same on all its pages, and such meanings."""
+    """What is known of a directory: a base that resolves what means the same on all its pages, and the references
+    resolved by it.
+    """
 
-    __slots__ = ("base", "meanings", "number")
+    __slots__ = ("base", "number", "resolved")
 
     def __init__(self) -> None:
         self.number = next(_numbers)
         self.base: URL | None = None
-        self.meanings: _Meanings = {}
+        self.resolved: _Resolved = {}
 
 
-class _SharedMeanings:
+class _SharedReferences:
     """What references mean, per directory and encoding; bounded in directories, in entries, in length of each."""
 
     MAX_DIRECTORIES = 1_024
@@ -181,24 +183,24 @@ class _SharedMeanings:
                 return _Directory()
             if len(self._directories) >= self.MAX_DIRECTORIES:
                 oldest = next(iter(self._directories))
-                self._entries -= len(self._directories.pop(oldest).meanings)
+                self._entries -= len(self._directories.pop(oldest).resolved)
             found = self._directories[name] = _Directory()
         return found
 
-    def add(self, meanings: _Meanings, ref: str, target: str) -> None:
-        meanings[ref] = target
+    def add(self, resolved: _Resolved, ref: str, target: str) -> None:
+        resolved[ref] = target
         self.grew(1)
 
     def grew(self, count: int) -> None:
-        """Says that so many meanings were added; past the bound all are forgotten."""
+        """Says that so many references were resolved; past the bound all are forgotten."""
         self._entries += count
         if self._entries > self.MAX_ENTRIES:
             for directory in self._directories.values():
-                directory.meanings.clear()
+                directory.resolved.clear()
             self._entries = 0
 
 
-_shared = _SharedMeanings()
+_shared = _SharedReferences()
 
 
 def _means_same_in_directory(ref: str, page: str) -> bool:

@@ -34,7 +34,7 @@ class Hello(msgspec.Struct, array_like=True):
     folder: str
     prefix: str  # of its WARC files
     slot: int  # of its mark
-    home_origins: list[str]
+    seed_origins: list[str]
     clock_start_s: float
     clock_epoch_ms: int
 

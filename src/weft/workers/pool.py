@@ -58,7 +58,7 @@ class WorkerPool:
     """See the module. Use as an async context manager."""
 
     def __init__(
-        self, spec: CrawlSpec, wanted: Wanted, folder: Folder, prefix: str, home_origins: Sequence[str], clock: Clock,
+        self, spec: CrawlSpec, wanted: Wanted, folder: Folder, prefix: str, seed_origins: Sequence[str], clock: Clock,
         jar: CookieJar | None,
     ) -> None:  # fmt: skip
         workers, beside_crawl, fork_server = wanted
@@ -67,7 +67,7 @@ class WorkerPool:
         self._processes = workers + beside_crawl  # that ask: the crawl's own may be one of them
         self._folder = folder
         self._prefix = prefix
-        self._home_origins = list(home_origins)
+        self._home_origins = list(seed_origins)
         self._clock = clock
         self._marks = folder.parsing
         self._at_once = workers * descriptor_budget()

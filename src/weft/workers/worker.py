@@ -91,7 +91,7 @@ class Worker:
             hello.spec,
             CheckedAddresses(),
             jar=self._cookies,
-            home_origins=hello.home_origins,
+            seed_origins=hello.seed_origins,
             epoch_ms=clock.epoch_ms,
             rate=SharedRate(rate_b, self._folder.parsing) if rate_b else None,
         )

@@ -87,7 +87,7 @@ async def _fetched(spec: CrawlSpec, page: str) -> tuple[str, list[str], Fetched 
     url = f"{origin}/robots.txt"
     redirects: list[str] = []
     try:
-        async with Fetcher(spec, policy, home_origins=[origin]) as fetcher:
+        async with Fetcher(spec, policy, seed_origins=[origin]) as fetcher:
             while True:
                 answer = await _one(
                     fetcher, resolver, Lease(page=0, url=url, site=0, purpose=Purpose.ROBOTS, origin=origin)

@@ -52,7 +52,7 @@ class Fetcher:
         policy: AddressCheck,
         *,
         jar: Cookies | None = None,
-        home_origins: Iterable[str] = (),
+        seed_origins: Iterable[str] = (),
         on_finished: Callable[[], None] | None = None,
         epoch_ms: Callable[[], int] | None = None,
         rate: Rate | None = None,
@@ -70,10 +70,10 @@ class Fetcher:
         self._limits = spec.limits
         self._timeout_s = spec.limits.timeout_s
         jar = jar if spec.network.keep_cookies else None
-        home = frozenset(home_origins) or frozenset(origin_of(url) for url in map(parse, spec.seeds) if url)
-        self._home_hosts = frozenset(host_of(f"{origin}/") for origin in home)
+        origins = frozenset(seed_origins) or frozenset(origin_of(url) for url in map(parse, spec.seeds) if url)
+        self._seed_hosts = frozenset(host_of(f"{origin}/") for origin in origins)
         self._epoch_ms = epoch_ms or (lambda: time.time_ns() // 1_000_000)
-        self._headers = RequestHeaders(spec, jar, home, self._epoch_ms)
+        self._headers = RequestHeaders(spec, jar, origins, self._epoch_ms)
         self.request_head = self._headers.shown_head
         self._insecure = frozenset(spec.network.insecure)
         self._use_epoll = use_epoll and hasattr(select, "epoll")
@@ -136,7 +136,7 @@ class Fetcher:
 
     def start(self, lease: Lease, addresses: Sequence[str]) -> None:
         """Begin one request. Its outcome comes through ``finished``, never from inside this call."""
-        certified = self._network.cert is not None and self._is_home(host_of(lease.url))
+        certified = self._network.cert is not None and self._is_seed_host(host_of(lease.url))
         free = self._free[certified]
         transfer = free.pop() if free else self._new_transfer(certified)
         transfer.lease = lease
@@ -464,9 +464,11 @@ class Fetcher:
                 self._resume = self._loop.call_soon(self._go_on)
         self._free[transfer.certified].append(transfer)
 
-    def _is_home(self, host: str) -> bool:
+    def _is_seed_host(self, host: str) -> bool:
         """Whether a host is one of the seeds' or below it: the only ones that get the client certificate."""
-        return any(host == home or host.endswith(f".{home.removeprefix('www.')}") for home in self._home_hosts)
+        return any(
+            host == seed_host or host.endswith(f".{seed_host.removeprefix('www.')}") for seed_host in self._seed_hosts
+        )
 
     # Waiting for bandwidth and for memory.
 

@@ -31,14 +31,14 @@ class RequestHeaders:
     """
 
     def __init__(
-        self, spec: CrawlSpec, jar: Cookies | None, home_origins: frozenset[str], epoch_ms: Callable[[], int]
+        self, spec: CrawlSpec, jar: Cookies | None, seed_origins: frozenset[str], epoch_ms: Callable[[], int]
     ) -> None:
         self._jar = jar
         self._epoch_ms = epoch_ms
-        self._home = home_origins
+        self._seed_origins = seed_origins
         self.plain, self._secret = _base_lines(spec.identity)
         self._plain_block = b"".join([line + b"\r\n" for line in self.plain])
-        self._passwords = _parse_auth(spec.network, home_origins)
+        self._passwords = _parse_auth(spec.network, seed_origins)
         self._place, self._path_at, self._behind_path = "-", 0, b""  # of the origin shown last: all but the path
 
     def lines(self, lease: Lease) -> list[bytes]:
@@ -77,7 +77,7 @@ class RequestHeaders:
         password = b""
         if self._passwords:
             password = self._passwords.get(origin_of(url), b"")
-        if self._secret and origin_of(url) in self._home:
+        if self._secret and origin_of(url) in self._seed_origins:
             for name, value in self._secret:
                 if name == _PROXY_SECRET:
                     continue
@@ -141,7 +141,7 @@ def proxy_lines(identity: Identity) -> list[bytes]:
     return [b"Proxy-Authorization: " + value for name, value in secret if name == _PROXY_SECRET]
 
 
-def _parse_auth(network: Network, home_origins: frozenset[str]) -> dict[str, bytes]:
+def _parse_auth(network: Network, seed_origins: frozenset[str]) -> dict[str, bytes]:
     """Credentials by origin. They go over plain http only where the seeds do not name that site by https.
 
     A host without a port is also meant where a seed names it with one.
@@ -159,9 +159,9 @@ def _parse_auth(network: Network, home_origins: frozenset[str]) -> dict[str, byt
             found[f"{default_of}://{site}"] = token
             continue
         found[f"https://{site}"] = token
-        if f"https://{site}" not in home_origins or f"http://{site}" in home_origins:
+        if f"https://{site}" not in seed_origins or f"http://{site}" in seed_origins:
             found[f"http://{site}"] = token
-        for origin in home_origins:
+        for origin in seed_origins:
             host, colon, port = origin.partition("://")[2].rpartition(":")
             if colon and port.isdecimal() and host == site:
                 found.setdefault(origin, token)

@@ -1,7 +1,7 @@
 /* What the references met last mean, found by their bytes alone: most links of a page stand on its sister pages too. */
 
-#ifndef WEFT_QUICK_MEANINGS_H
-#define WEFT_QUICK_MEANINGS_H
+#ifndef WEFT_QUICK_RESOLVED_H
+#define WEFT_QUICK_RESOLVED_H
 
 #include "quick_tags.h"
 

@@ -1,5 +1,5 @@
 #define PY_SSIZE_T_CLEAN
-#include "quick_meanings.h"
+#include "quick_resolved.h"
 
 enum { PLACES_BITS = 11 };
 
@@ -8,7 +8,7 @@ typedef struct {
     PyObject *reference, *target;
 } Meaning;
 
-static Meaning meanings[1 << PLACES_BITS]; /* each in a place of its own, which the next one there takes over */
+static Meaning resolved[1 << PLACES_BITS]; /* each in a place of its own, which the next one there takes over */
 
 static Meaning *place_of(Py_ssize_t directory, Span reference) {
     const uint64_t odd = 0x9e3779b97f4a7c15;
@@ -16,7 +16,7 @@ static Meaning *place_of(Py_ssize_t directory, Span reference) {
     uint64_t sum = (uint64_t)directory, rest = 0;
     for (; reference.end - p >= 8; p += 8) sum = (sum ^ eight_at(p)) * odd, sum ^= sum >> 32;
     while (p < reference.end) rest = rest << 8 | *p++;
-    return &meanings[((sum ^ rest) * odd) >> (64 - PLACES_BITS)];
+    return &resolved[((sum ^ rest) * odd) >> (64 - PLACES_BITS)];
 }
 
 PyObject *known_meaning(Py_ssize_t directory, Span reference) {

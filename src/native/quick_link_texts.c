@@ -1,5 +1,5 @@
 #define PY_SSIZE_T_CLEAN
-#include "quick_tails.h"
+#include "quick_link_texts.h"
 
 #include "json.h"
 
@@ -69,7 +69,7 @@ static PyObject **rels_of(Reader *r) {
     return rels;
 }
 
-PyObject *tails_of(Reader *r) {
+PyObject *link_texts_of(Reader *r) {
     Json json = {NULL, 0, 0};
     PyObject *found = NULL, *ends = PyBytes_FromStringAndSize(NULL, r->link_count * (Py_ssize_t)sizeof(uint32_t));
     PyObject **rels = ends ? rels_of(r) : NULL;

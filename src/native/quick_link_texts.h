@@ -1,7 +1,7 @@
 /* The texts of links, kept together instead of one by one: anchors, fragments and rels, as they will be stored. */
 
-#ifndef WEFT_QUICK_TAILS_H
-#define WEFT_QUICK_TAILS_H
+#ifndef WEFT_QUICK_LINK_TEXTS_H
+#define WEFT_QUICK_LINK_TEXTS_H
 
 #include "quick_reader.h"
 
@@ -16,8 +16,8 @@ int absorb_links(Reader *r);
 /* Gives a link its anchor after the fact: what was appended to the words from a place on. */
 void set_anchor(Reader *r, Py_ssize_t place, Py_ssize_t from);
 
-/* The tails of all links as bytes of JSON, and where each ends as bytes of four; NULL with an exception. */
-PyObject *tails_of(Reader *r);
+/* The texts of all links as bytes of JSON, and where each ends as bytes of four; NULL with an exception. */
+PyObject *link_texts_of(Reader *r);
 
 #pragma GCC visibility pop
 
