@@ -67,7 +67,7 @@ async def crawl(
     from weft.ports import silent
     from weft.run.results import write_results
     from weft.run.session import plan_crawl
-    from weft.spec import OWN_RESULT
+    from weft.spec import RESULT_IN_FOLDER
 
     async with AsyncExitStack() as stack:
         path = Path(folder) if folder is not None else _temporary(stack)
@@ -102,7 +102,7 @@ async def crawl(
                     yield page
         finally:
             await _end(running, task)
-            if folder is not None or plan.spec.keep.graphs != OWN_RESULT:
+            if folder is not None or plan.spec.keep.graphs != RESULT_IN_FOLDER:
                 write_results(plan.spec, plan.folder, silent)
 
 

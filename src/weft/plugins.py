@@ -83,7 +83,7 @@ def _places(module: str) -> list[Path]:
     return [Path(place) for place in (spec.origin, *(spec.submodule_search_locations or ())) if place is not None]
 
 
-class OwnParts:
+class LoadedPlugins:
     """The user's parts of one crawl, loaded; ``SpecError`` where one cannot be."""
 
     def __init__(self, texts: Iterable[str]) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import msgspec
 
-OWN_RESULT = "auto"
+RESULT_IN_FOLDER = "auto"
 """Stands for the folder ``result`` in the crawl's own folder."""
 
 NO_BOUND = -1
@@ -483,7 +483,7 @@ class Keep(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
 
 
-class Own(msgspec.Struct, frozen=True, kw_only=True):
+class Plugins(msgspec.Struct, frozen=True, kw_only=True):
     """Parts of the user's own (R4)."""
 
     parts: Annotated[
@@ -554,7 +554,7 @@ class Paces:
     """
 
     def __init__(self, spec: CrawlSpec) -> None:
-        self._own = {rule.site: rule for rule in spec.politeness.sites}
+        self._rules = {rule.site: rule for rule in spec.politeness.sites}
         self._per_host = spec.politeness.per_host
         self._delay_s = spec.politeness.delay_s
         self._max_depth = spec.scope.max_depth
@@ -562,29 +562,29 @@ class Paces:
 
     def has(self, site: str) -> bool:
         """Whether the site has something of its own."""
-        return site in self._own
+        return site in self._rules
 
     def take_over(self, site: str, source: str) -> None:
         """From now on ``site`` is treated as ``source`` is."""
-        self._own[site] = self._own[source]
+        self._rules[site] = self._rules[source]
 
     def per_host(self, site: str) -> int:
         """Requests at once."""
-        own = self._own.get(site)
-        return self._per_host if own is None or own.per_host is None else own.per_host
+        rule = self._rules.get(site)
+        return self._per_host if rule is None or rule.per_host is None else rule.per_host
 
     def delay_s(self, site: str) -> float:
         """Seconds between two requests, start to start."""
-        own = self._own.get(site)
-        return self._delay_s if own is None or own.delay_s is None else own.delay_s
+        rule = self._rules.get(site)
+        return self._delay_s if rule is None or rule.delay_s is None else rule.delay_s
 
     def max_depth(self, site: str) -> int | None:
         """How many links away from a seed; None: no bound."""
-        own = self._own.get(site)
-        if own is None or own.max_depth is None:
+        rule = self._rules.get(site)
+        if rule is None or rule.max_depth is None:
             return self._max_depth
-        return None if own.max_depth == NO_BOUND else own.max_depth
+        return None if rule.max_depth == NO_BOUND else rule.max_depth
 
     def depths(self) -> dict[str, int | None]:
         """The sites that have a bound of their own, and that bound."""
-        return {site: self.max_depth(site) for site, own in self._own.items() if own.max_depth is not None}
+        return {site: self.max_depth(site) for site, rule in self._rules.items() if rule.max_depth is not None}

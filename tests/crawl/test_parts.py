@@ -10,7 +10,7 @@ from test_rccrawler import ANY_TEST, SETTINGS, graph, set_up
 from web import Site
 
 from weft.errors import SpecError
-from weft.plugins import ROLES, OwnParts, check_parts, split_part
+from weft.plugins import ROLES, LoadedPlugins, check_parts, split_part
 
 PARTS = '''
 """Parts of a user's own: one for each role."""
@@ -221,6 +221,6 @@ def test_no_function_of_pythons_own_is_a_part(weft: Weft, place: Path) -> None:
 
 def test_roles_and_names() -> None:
     assert [split_part(f"{role}=a.b:C")[1:] for role in ROLES] == [("a.b", "C")] * 9
-    assert OwnParts(["unloader=os.path:join"]).all("unloader")[0]("a", "b") == "a/b"
+    assert LoadedPlugins(["unloader=os.path:join"]).all("unloader")[0]("a", "b") == "a/b"
     with pytest.raises(SpecError, match="there is no nothing in msgspec"):
         check_parts(["unloader=msgspec:nothing"], Path("crawl"))

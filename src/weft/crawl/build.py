@@ -37,7 +37,7 @@ from weft.frontier.sitemap_queue import SitemapQueue
 from weft.frontier.sql import SqlFrontier
 from weft.judge.admit import Admission
 from weft.judge.duplicates import Skips
-from weft.plugins import OwnParts
+from weft.plugins import LoadedPlugins
 from weft.ports import Workers
 from weft.records import Ending, Progress, StopReason
 from weft.seeds.lists import Seed
@@ -75,12 +75,12 @@ class Parts:
         self.clock = clock
         ip_hosts = msgspec.json.decode(_meta(database, "ip_hosts") or "{}", type=dict[str, str])
         self.normalizer = Normalizer.of(spec.urls, ip_hosts)
-        self.own = OwnParts(spec.own.parts)
-        self.judge = Admission(spec, seed_urls, datetime.now(UTC).year, self.own.one("analyser"))
+        self.plugins = LoadedPlugins(spec.plugins.parts)
+        self.judge = Admission(spec, seed_urls, datetime.now(UTC).year, self.plugins.one("analyser"))
         self.judge.load(connection.execute("SELECT key, value FROM trap").fetchall())
         for (name,) in connection.execute("SELECT name FROM scope_site").fetchall():
             self.judge.allow_site(name)
-        self.rules = SiteRules(connection, spec, clock, self.own.one("robots"))
+        self.rules = SiteRules(connection, spec, clock, self.plugins.one("robots"))
         self.sitemaps = SitemapQueue(connection)
         self.policy = AddressPolicy(spec.network, [host_of(url) for url in seed_urls])
         self.resolver = Resolver(spec.network, self.policy, timeout_s=min(10.0, spec.limits.timeout_s))
@@ -96,7 +96,7 @@ class Parts:
             connection, spec, Policies(self.judge, self.rules, self.normalizer, self.judge.paces), schedule, clock,
             self.resolver.cached, Memory(int(hash_seed), _cache_entries(spec)),
         )  # fmt: skip
-        self.store: SqlStore = self.own.made("store", SqlStore(connection))
+        self.store: SqlStore = self.plugins.made("store", SqlStore(connection))
         self.skips = Skips(spec.duplicates, StoredCopies(connection)) if spec.duplicates.skip is not Skip.NO else None
         obeyed = _meta(database, "stop_file")
         self.stop_file = StopFile(spec.limits.stop_file, int(obeyed) if obeyed is not None else None)
@@ -139,7 +139,7 @@ class Parts:
 
     def wants_to_finish(self, progress: Progress) -> bool:
         """Whether a finisher of the user's says that the run ends (R4)."""
-        return any(finished(progress) for finished in self.own.all("finisher"))
+        return any(finished(progress) for finished in self.plugins.all("finisher"))
 
     def add_seeds(self, seeds: Sequence[Added] = ()) -> int:
         """Gives the crawl more start addresses, these and those that `weft add` has left; how many were new."""
@@ -239,7 +239,7 @@ async def open_crawl(
         run_id = _begin(parts, seed_list, seeded, fatal, limits_changed)
         parts.workers = await stack.enter_async_context(_workers(parts, run_id, fork_server))
         _go_on_with_sitemaps(parts)
-        for routine in parts.own.all("routine"):
+        for routine in parts.plugins.all("routine"):
             from weft.cli.screen import Routine
 
             observers = [*observers, Routine(routine)]
@@ -390,7 +390,7 @@ async def _workers(parts: Parts, run_id: int, fork_server: ForkServer | None) ->
         share_of_memory(spec, processes) if processes > 1 else spec, parts.policy, jar=parts.jar,
         seed_origins=parts.seed_origins, epoch_ms=parts.clock.epoch_ms, rate=rate,
     )  # fmt: skip
-    asking: Fetcher = parts.own.made("downloader", fetcher)
+    asking: Fetcher = parts.plugins.made("downloader", fetcher)
     mark = ParseMark(parts.folder.parsing)
     try:
         async with fetcher:

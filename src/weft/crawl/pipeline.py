@@ -22,7 +22,7 @@ from weft.fetch.http import user_agent_of
 from weft.fetch.robots import agents_of
 from weft.parse.content import declared_type, field_that_counts, media_type
 from weft.parse.html import Headers, NeedsTree, Reading, parse_page, reads_quickly
-from weft.plugins import OwnParts
+from weft.plugins import LoadedPlugins
 from weft.records import PAGE, Failure, Fetched, Lease, Links, Parsed
 from weft.spec import CrawlSpec, Limits
 from weft.store.warc.archive import Archive, FindBody, NoArchive
@@ -36,7 +36,7 @@ _READ_HEADERS = frozenset({"content-type", "x-robots-tag", "link", "refresh", "c
 
 Sketch = Callable[[str], bytes]
 HandOver = Callable[[Lease, Fetched], None]
-OwnParser = Callable[[bytes, str, str | None, Parsed], Parsed]
+ParserPlugin = Callable[[bytes, str, str | None, Parsed], Parsed]
 """(body, url, content type, what weft read) -> what is read."""
 
 
@@ -44,7 +44,7 @@ class Pipeline:
     """Concludes answers. The page is marked while it is read."""
 
     def __init__(self, spec: CrawlSpec, mark: ParseMark, archive: Archive | NoArchive) -> None:
-        self._own: list[OwnParser] = OwnParts(spec.own.parts).all("parser")  # R4
+        self._plugins: list[ParserPlugin] = LoadedPlugins(spec.plugins.parts).all("parser")  # R4
         self._limits = spec.limits
         self._agents = agents_of(spec.identity.user_agent)
         self._html_only = spec.scope.html_only
@@ -107,7 +107,7 @@ class Pipeline:
         return done
 
     def _parse(self, answer: Fetched, url: str, fields: Fields) -> Parsed:
-        if answer.status < 400 or self._own or len(answer.body) > ERROR_PAGE_B:
+        if answer.status < 400 or self._plugins or len(answer.body) > ERROR_PAGE_B:
             return self._read(answer, url, fields)
         # A server's error pages are mostly one and the same: it is read once, not for every broken link.
         said = answer.body, [pair for pair in answer.headers if pair[0] in _READ_HEADERS]
@@ -136,7 +136,7 @@ class Pipeline:
             )
             parsed = parse_page(answer.body, url, content_type, headers, reading)
             self._text = parsed.text
-            for parse in self._own:
+            for parse in self._plugins:
                 parsed = parse(answer.body, url, content_type, parsed)
                 if not isinstance(parsed.links, Links):  # any links will do
                     parsed = msgspec.structs.replace(parsed, links=Links.of(parsed.links))

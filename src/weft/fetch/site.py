@@ -67,7 +67,7 @@ class Learnt(msgspec.Struct, frozen=True):
     cause: Cause | None
 
 
-OwnRobots = Callable[[str, str, bool], bool]
+RobotsPlugin = Callable[[str, str, bool], bool]
 """(url, text of robots.txt, what RFC 9309 says) -> whether the URL may be asked."""
 
 
@@ -75,10 +75,10 @@ class SiteRules:
     """The gate of the frontier. Keeps the newest origins in RAM, all of them in the database."""
 
     def __init__(
-        self, connection: sqlite3.Connection, spec: CrawlSpec, clock: Clock, own: OwnRobots | None = None
+        self, connection: sqlite3.Connection, spec: CrawlSpec, clock: Clock, own: RobotsPlugin | None = None
     ) -> None:
         self._db = connection
-        self._own = own  # R4: the user's own word, asked with ours
+        self._plugins = own  # R4: the user's own word, asked with ours
         self._texts: dict[str, str] = {}  # what it needs, of the origins in the cache
         self._agents = agents_of(spec.identity.user_agent)
         self._ignore = spec.politeness.ignore_robots
@@ -105,11 +105,11 @@ class SiteRules:
         if known.rules is None:
             assert known.refusal is not None
             return known.refusal
-        if self._own is None and known.rules.allows_all:
+        if self._plugins is None and known.rules.allows_all:
             self._open, self._open_known = f"{origin}/", known
         verdict = known.rules.check(path)
-        if self._own is not None:
-            if self._own(url, self._texts[origin], verdict.allowed):
+        if self._plugins is not None:
+            if self._plugins(url, self._texts[origin], verdict.allowed):
                 return known.ticket
             return Refuse(Cause.ROBOTS_DISALLOWED, "the robots of --part")
         if not verdict.allowed:
@@ -142,7 +142,7 @@ class SiteRules:
             known = Known(rules, None, Pass(row.crawl_delay_s or 0.0), row.fetched_ms + FRESH_MS)
         self._cache[row.name] = known
         self._open = _NOWHERE
-        if self._own is not None:
+        if self._plugins is not None:
             self._texts[row.name] = (row.robots_content or b"").decode("utf-8", "replace")
         while len(self._cache) > CACHE_ORIGINS:
             self._texts.pop(self._cache.popitem(last=False)[0], None)

@@ -12,7 +12,7 @@ from weft.options.lists import choice, own_parts, rules_of_urls, several, severa
 from weft.options.sites import site_paces
 from weft.options.values import Kind, Value, file, fraction, optional, place, size, switch, text, time, whole, word
 from weft.records import LinkKind
-from weft.spec import OWN_RESULT, About, Reader
+from weft.spec import RESULT_IN_FOLDER, About, Reader
 
 
 def _link_kinds() -> Sequence[str]:
@@ -36,7 +36,7 @@ READERS: dict[str, Kind] = {
     "networks": several("CIDR", checks.network, "a network such as 10.0.0.0/8"),
     "parts": own_parts(),
     "proxy": optional(text("URL", checks.proxy, "the URL of a proxy")),
-    "result": optional(place(OWN_RESULT)),
+    "result": optional(place(RESULT_IN_FOLDER)),
     "rules": rules_of_urls(),
     "scope": text("WHERE", checks.scope, "host, domain, seed-domain, path, free or suffix:NAME"),
     "sites": site_paces(),

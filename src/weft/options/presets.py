@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from weft.options.values import Value
-from weft.spec import OWN_RESULT, Mode, Sitemaps
+from weft.spec import RESULT_IN_FOLDER, Mode, Sitemaps
 
 PRESETS: dict[Mode, dict[str, Value]] = {
     # R2, R8, R9, R11, R12: pages by <a> of their own site only; a redirect leads to the page that takes its place.
@@ -14,7 +14,7 @@ PRESETS: dict[Mode, dict[str, Value]] = {
         "same-site": True,
         "follow": ("a", "redirect"),
         "sitemaps": Sitemaps.NO,
-        "graphs": OWN_RESULT,
+        "graphs": RESULT_IN_FOLDER,
         "normalize": (
             "scheme-host-case",
             "default-port",

@@ -9,9 +9,9 @@ import msgspec
 
 from weft.errors import SpecError, StoreError
 from weft.folder import Folder
-from weft.plugins import OwnParts
+from weft.plugins import LoadedPlugins
 from weft.ports import Progress
-from weft.spec import OWN_RESULT, CrawlSpec
+from weft.spec import RESULT_IN_FOLDER, CrawlSpec
 
 
 class SiteResult(msgspec.Struct, frozen=True):
@@ -26,7 +26,7 @@ class SiteResult(msgspec.Struct, frozen=True):
 def result_folder(spec: CrawlSpec, folder: Folder) -> Path | None:
     """Where the graphs go; None: nowhere."""
     graphs = spec.keep.graphs
-    return folder.result if graphs == OWN_RESULT else Path(graphs) if graphs else None
+    return folder.result if graphs == RESULT_IN_FOLDER else Path(graphs) if graphs else None
 
 
 def write_results(spec: CrawlSpec, folder: Folder, progress: Progress) -> list[SiteResult]:
@@ -53,7 +53,7 @@ def _wants_graphs(spec: CrawlSpec) -> bool:
 
 def _unload_own(spec: CrawlSpec, folder: Folder) -> None:
     """The user's own unloaders (R4), each with the stored crawl and the folder for results."""
-    unloaders = OwnParts(spec.own.parts).all("unloader")
+    unloaders = LoadedPlugins(spec.plugins.parts).all("unloader")
     if not unloaders:
         return
     from weft.derive.read import StoredCrawl

@@ -50,7 +50,7 @@ def plan_crawl(spec: CrawlSpec, output: str | None, *, fresh: bool, warn: Warn) 
     """A new crawl, or an old one gone on with where the specification agrees; ``SpecError`` says what differs."""
     seeds = read_seeds(spec.seeds, warn) if spec.seeds else []
     folder = Folder(Path(output or default_folder(seeds[0])))
-    check_parts(spec.own.parts, folder.path)
+    check_parts(spec.plugins.parts, folder.path)
     if folder.exists and fresh:
         with folder.lock():
             aside = folder.set_aside()
@@ -75,7 +75,7 @@ def plan_crawl(spec: CrawlSpec, output: str | None, *, fresh: bool, warn: Warn) 
 
 def plan_resume(spec: CrawlSpec, folder: Folder, warn: Warn) -> Plan:
     """The crawl of a folder with the limits given now."""
-    check_parts(spec.own.parts, folder.path)
+    check_parts(spec.plugins.parts, folder.path)
     _make_ready(folder)
     old = read_spec(folder.spec)
     seeds = [] if _has_begun(folder, warn) else read_seeds(spec.seeds, warn)
@@ -257,7 +257,7 @@ def _add_to_stopped(folder: Folder, seeds: Sequence[Seed], paces: Mapping[str, S
         raise not_begun(folder.path)
     with folder.lock(), ExitStack() as stack:
         spec = read_spec(folder.spec)
-        check_parts(spec.own.parts, folder.path)
+        check_parts(spec.plugins.parts, folder.path)
         if paces:
             spec = _with_paces(spec, paces)
             _write_spec(folder, spec)

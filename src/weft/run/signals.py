@@ -75,8 +75,13 @@ def leave(code: int) -> NoReturn:
     Python would take everything apart first, object by object, for as long as it takes to load half of weft. That is
     left out where nobody can tell: not for parts of the user's own, which may count on it, nor for one who watches.
     """
-    own = sys.modules.get("weft.plugins")
-    if (own is None or not own.is_in_use()) and sys.getprofile() is None and sys.gettrace() is None and _is_alone():
+    plugins = sys.modules.get("weft.plugins")
+    if (
+        (plugins is None or not plugins.is_in_use())
+        and sys.getprofile() is None
+        and sys.gettrace() is None
+        and _is_alone()
+    ):
         atexit._run_exitfuncs()
         try:
             sys.stdout.flush()

@@ -26,7 +26,7 @@ from weft.db.schema import VERSION
 from weft.errors import StoreError, WeftError
 from weft.fetch.http import Fetcher, Outcome
 from weft.folder import Folder
-from weft.plugins import OwnParts
+from weft.plugins import LoadedPlugins
 from weft.records import Failure, FilePosition, Lease
 from weft.store.bodies import SharedBodies
 from weft.store.visits import StoredBody, find_body
@@ -95,7 +95,7 @@ class Worker:
             epoch_ms=clock.epoch_ms,
             rate=SharedRate(rate_b, self._folder.parsing) if rate_b else None,
         )
-        self._fetcher: Fetcher = OwnParts(hello.spec.own.parts).made("downloader", fetcher)
+        self._fetcher: Fetcher = LoadedPlugins(hello.spec.plugins.parts).made("downloader", fetcher)
         self._mark = ParseMark(self._folder.parsing, hello.slot)
         self._reader = open_reader(self._folder.db, VERSION) if hello.spec.keep.archive else None
         archive = make_archive(hello.spec, self._folder.warc, hello.prefix, self._find_body, self._fetcher.request_head)

@@ -180,13 +180,13 @@ def read_settings(path: Path) -> SpecFile:
 
 def _managed(path: Path, part: str) -> list[HostLine]:
     """The sites that a manager of the user's own makes of hosts.txt (R4)."""
-    from weft.plugins import OwnParts, located
+    from weft.plugins import LoadedPlugins, located
     from weft.seeds.hosts import host_lines
 
     beside = path.parent / HOSTS_FILE
     lines = text_of(beside).splitlines() if beside.is_file() else []
     try:
-        manage = OwnParts([located(part, path.parent)]).one("manager")
+        manage = LoadedPlugins([located(part, path.parent)]).one("manager")
     except ValueError as error:
         raise SpecError(f"{path}: ApplicationManager: {error}") from None
     assert manage is not None
