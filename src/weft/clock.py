@@ -4,6 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import NamedTuple
+
+
+class ClockStart(NamedTuple):
+    """What another process needs to have the clock of the crawl."""
+
+    start_s: float  # monotonic
+    epoch_ms: int
 
 
 class Clock:

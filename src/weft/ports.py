@@ -14,13 +14,6 @@ if TYPE_CHECKING:
     from weft.crawl.conclude import Concluded
 
 
-class ClockStart(NamedTuple):
-    """What another process needs to have the clock of the crawl."""
-
-    start_s: float  # monotonic
-    epoch_ms: int
-
-
 class Parent(msgspec.Struct, frozen=True, gc=False):
     """The page on which a candidate was found, as far as judging needs it."""
 

@@ -521,7 +521,7 @@ class CrawlSpec(msgspec.Struct, frozen=True, kw_only=True):
         Traps, Group("Traps", "budgets against endless sites; 0 switches a rule off", may_change=False, prefix="trap-")
     ] = Traps()
     keep: Annotated[Keep, Group("Store", "what is kept", may_change=True)] = Keep()
-    own: Annotated[Own, Group("Parts", "parts of your own", may_change=False)] = Own()
+    plugins: Annotated[Plugins, Group("Parts", "parts of your own", may_change=False)] = Plugins()
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
