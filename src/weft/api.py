@@ -7,7 +7,7 @@ import atexit
 import logging
 import tempfile
 from collections import deque
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing, suppress
 from os import PathLike
 from pathlib import Path
@@ -19,11 +19,10 @@ from weft.errors import Cause, SpecError
 from weft.records import Purpose, StopReason
 
 if TYPE_CHECKING:
-    from weft.crawl.conclude import Concluded
-    from weft.crawl.loop import Crawl
+    from weft.crawl.opening import OpenCrawl
     from weft.derive.read import Page, StoredCrawl
     from weft.options.crawl_options import CrawlOptions
-    from weft.records import Progress
+    from weft.records import Progress, StoredVisit
 
 UNREAD_MAX = 256
 """Pages that wait for their reader before the crawl takes no more."""
@@ -38,10 +37,10 @@ class _Stream:
         self.pages: deque[int] = deque()
         self.filled = asyncio.Event()
 
-    def ticked(self, visits: list[Concluded], progress: Progress) -> None:
-        for done in visits:
-            if done.lease.purpose is Purpose.PAGE and done.retry_s is None and done.again_at is None:
-                self.pages.append(done.lease.page)
+    def ticked(self, visits: Sequence[StoredVisit], progress: Progress) -> None:
+        for one in visits:
+            if one.lease.purpose is Purpose.PAGE and one.state != "W":
+                self.pages.append(one.lease.page)
         self.filled.set()
 
     def is_full(self) -> bool:
@@ -81,7 +80,7 @@ async def crawl(
         running = await stack.enter_async_context(
             open_crawl(plan.spec, plan.folder, plan.seeds, [stream], limits_changed=plan.limits_changed)
         )
-        running.held_back = stream.is_full
+        running.hold_back(stream.is_full)
         stored = stack.enter_context(StoredCrawl(path))
         task = asyncio.create_task(_run(running))
         task.add_done_callback(lambda _: stream.filled.set())
@@ -185,9 +184,9 @@ def _temporary(stack: AsyncExitStack) -> Path:
     return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="weft-")), "crawl")
 
 
-async def _run(running: Crawl) -> StopReason:
+async def _run(running: OpenCrawl) -> StopReason:
     """The crawl to its end. Cancelled, it stops at once, and still writes all that is known: nothing of that waits."""
-    from weft.crawl.build import run_crawl
+    from weft.run.ending import run_crawl
 
     try:
         return await run_crawl(running)
@@ -198,7 +197,7 @@ async def _run(running: Crawl) -> StopReason:
         raise
 
 
-async def _end(running: Crawl, task: asyncio.Task[StopReason]) -> None:
+async def _end(running: OpenCrawl, task: asyncio.Task[StopReason]) -> None:
     """Stops the crawl and waits for its last tick, also where the waiting itself is cancelled: `asyncio.run` does that
     to whoever leaves the loop by ``break`` and returns."""
     running.stop()

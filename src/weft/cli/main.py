@@ -144,7 +144,7 @@ def _dispatch(words: list[str]) -> int:
         raise _unknown_command(command)
     import importlib
 
-    from weft.loading import loading
+    from weft.cli.loading import loading
 
     with loading():
         from weft.cli.arguments import parse
