@@ -36,7 +36,7 @@ from weft.seeds.lists import Seed
 from weft.spec import CrawlSpec, PageOrder, Politeness, Sitemaps, Skip
 from weft.store.copies import StoredCopies
 from weft.store.origins import StoredOrigins
-from weft.store.state import RunState
+from weft.store.state import StoredState
 from weft.store.visits import SqlStore
 from weft.url import Normalizer, host_of, origin_of
 from weft.workers.choice import Asking, make_fork_server, start_workers
@@ -160,7 +160,7 @@ def add_seeds(spec: CrawlSpec, folder: Folder, seeds: Sequence[tuple[str, str | 
 # ---- parts that take more than a line --------------------------------------------------------------------------------
 
 
-def _make_judge(spec: CrawlSpec, seed_urls: list[str], state: RunState, plugins: LoadedPlugins) -> Admission:
+def _make_judge(spec: CrawlSpec, seed_urls: list[str], state: StoredState, plugins: LoadedPlugins) -> Admission:
     judge = Admission(spec, seed_urls, datetime.now(UTC).year, plugins.one("analyser"))
     judge.load(state.traps())
     for name in state.scope_sites():
@@ -168,7 +168,7 @@ def _make_judge(spec: CrawlSpec, seed_urls: list[str], state: RunState, plugins:
     return judge
 
 
-def _make_jar(spec: CrawlSpec, state: RunState, clock: Clock) -> CookieJar | None:
+def _make_jar(spec: CrawlSpec, state: StoredState, clock: Clock) -> CookieJar | None:
     if not spec.network.keep_cookies:
         return None
     jar = CookieJar()
