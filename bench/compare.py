@@ -9,7 +9,7 @@ from a walk of its own (``pages_to_find``), what was asked is read from nginx' l
 processes, start-up included) and memory from the kernel. The programs take turns, so that all meet the same machine in
 the same mood; compare ratios, not seconds.
 
-The peers live in environments of their own in ``.env/peers`` (``--place``); wget2 and HTTrack are Debian packages,
+The peers live in environments of their own in ``.venv-peers`` (``--place``); wget2 and HTTrack are Debian packages,
 which are installed where this runs as root. Nothing here asks another address than 127.0.0.1.
 """
 
@@ -388,7 +388,7 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--folder", type=Path, metavar="DIR", help="a folder of HTML files instead")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="only crawlers with one of these words in their name")
     parser.add_argument("--runs", type=int, default=3, help="how often each is run (default: 3)")
-    parser.add_argument("--place", type=Path, default=ROOT / ".env" / "peers", help="where the peers are installed")
+    parser.add_argument("--place", type=Path, default=ROOT / ".venv-peers", help="where the peers are installed")
     parser.add_argument("--weft", metavar="COMMAND", help="another weft than that of this tree")
     parser.add_argument("--json", action="store_true", help="one JSON object, for machines")
     return parser.parse_args(given)

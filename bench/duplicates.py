@@ -176,7 +176,7 @@ def page_cost() -> dict[str, object]:
 
     from weft.crawl.pipeline import GROUP
     from weft.judge.sketch import classic_sketch, fast_sketch
-    from weft.parse.html import parse_page
+    from weft.parse.html import Reading, parse_page
 
     files = [path for name in COST_PACKAGES for path in sorted(Path(nginx.DOCUMENTATION[name].folder).rglob("*.html"))]
     bodies = [body for path in files if path.is_file() and len(body := path.read_bytes()) < LARGEST_B]
@@ -191,7 +191,12 @@ def page_cost() -> dict[str, object]:
             for number, group in enumerate(groups):
                 began = time.process_time()
                 pages = [
-                    parse_page(body, "http://x.test/", "text/html; charset=utf-8", with_text=sketch is not None)
+                    parse_page(
+                        body,
+                        "http://x.test/",
+                        "text/html; charset=utf-8",
+                        reading=Reading(with_text=sketch is not None),
+                    )
                     for body in group
                 ]
                 for page in pages if sketch is not None else ():

@@ -18,13 +18,13 @@ from weft.clock import Clock
 from weft.crawl.machine import settle_memory
 from weft.db.connection import Database, open_writer
 from weft.db.schema import MIGRATIONS
+from weft.frontier.given import Memory, Policies
 from weft.frontier.pages import PageInFlight
 from weft.frontier.polite import Schedule
 from weft.frontier.runs import FAN_IN, RUN_ENTRIES, Runs
-from weft.frontier.settling import Settled
 from weft.frontier.sql import SqlFrontier
 from weft.ports import Parent, Pass
-from weft.records import ADMITTED, Lease, Links, Verdict
+from weft.records import ADMITTED, Lease, Links, Settled, Verdict
 from weft.spec import CrawlSpec, Paces, Politeness
 from weft.url import DEFAULT_RULES, Normalizer
 
@@ -139,9 +139,8 @@ SELECT n, host, {f"printf('{TEXT}', host, n % 97, n) AS text" if text else "NULL
 def open_frontier(database: Database) -> SqlFrontier:
     spec = CrawlSpec(politeness=Politeness(delay_s=0.0, per_host=16))
     return SqlFrontier(
-        database.connection, spec, AdmitAll(), OpenGate(), Schedule(lambda ip: (0, 0.0)),
-        Normalizer(DEFAULT_RULES), Clock(), lambda host: ("127.0.0.1",), paces=Paces(spec), hash_seed=HASH_SEED,
-        cache_entries=CACHE_ENTRIES,
+        database.connection, spec, Policies(AdmitAll(), OpenGate(), Normalizer(DEFAULT_RULES), Paces(spec)),
+        Schedule(lambda ip: (0, 0.0)), Clock(), lambda host: ("127.0.0.1",), Memory(HASH_SEED, CACHE_ENTRIES),
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ SCRIPT = [str(ROOT / "weft")]
 
 def use_source_tree() -> None:
     """Lets the benchmarks import weft and the servers of its tests from this tree, installed or not."""
-    for folder in ("tests", "src"):
+    for folder in ("tests/support", "src"):
         if str(ROOT / folder) not in sys.path:
             sys.path.insert(0, str(ROOT / folder))
 

@@ -19,7 +19,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from process import ROOT, cost_of, environment, teller, use_source_tree
+from process import ROOT, SCRIPT, cost_of, environment, teller, use_source_tree
 
 use_source_tree()
 
@@ -73,8 +73,8 @@ def main(given: Sequence[str] | None = None) -> int:
     args = parser.parse_args(given)
     from web import Site
 
-    tool = [str(ROOT / "tools" / "environment"), "requirements.lock"]
-    python = subprocess.run(tool, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    subprocess.run([*SCRIPT, "--version"], stdout=subprocess.DEVNULL, check=True)  # makes the environment
+    python = str(ROOT / ".venv" / "bin" / "python")
     with tempfile.TemporaryDirectory(prefix="weft-startup-") as name, Site() as site:
         site.page("/")
         folder = Path(name, "crawl")

@@ -1,6 +1,6 @@
 """Answers the cases of the test vectors: ``handle(op, input)`` asks weft and returns the form of ``expected``.
 
-It may be imported from anywhere, as a module or by its path: it finds its neighbours and weft's source itself.
+It may be imported from anywhere, as a module or by its path: it finds the ops and weft's source itself.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 _HERE = Path(__file__).resolve().parent
-for _folder in (_HERE.parent / "src", _HERE):
+for _folder in (_HERE.parent / "src", _HERE / "support"):
     if str(_folder) not in sys.path:
         sys.path.insert(0, str(_folder))
 

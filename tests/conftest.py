@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import os
-import pty
-import resource
-import signal
+import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import nginx
 import pytest
-from hostile import processes_wanted
+from command import ROOT, Weft
 from hypothesis import HealthCheck, settings
 from web import Authority, NameServer, Site
 
-ROOT = Path(__file__).resolve().parent.parent
 LEAK_WAIT_S = float(os.environ.get("LEAK_WAIT_S", "30"))
 """How long a thread, process or socket may take to end after its test."""
 
@@ -28,6 +23,49 @@ LEAK_WAIT_S = float(os.environ.get("LEAK_WAIT_S", "30"))
 settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("weft", settings.get_profile("search"), derandomize=True, database=None)
 settings.load_profile("weft")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--second-try", action="store_true", help="name the tests that pass: they failed before")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Names the unsteady tests, which failed first and pass now."""
+    if config.getoption("--second-try"):
+        for report in terminalreporter.getreports("passed"):
+            if report.when == "call":
+                terminalreporter.line(f"unsteady: {report.nodeid}", yellow=True)
+
+
+# --- tiers
+
+TESTS = ROOT / "tests"
+QUICK = ("unit", "property")
+"""The folders whose tests need no server and no other program."""
+
+
+def _tier_of(item: pytest.Item) -> str:
+    """The folder of a test; empty for one that lies elsewhere."""
+    return item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks each test with its folder: ``-m "not real"``."""
+    for item in items:
+        if tier := _tier_of(item):
+            item.add_marker(tier)
+
+
+@pytest.fixture(autouse=True)
+def quick_tests_stay_inside(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fails a test of a quick folder that starts a program or a server."""
+    if _tier_of(request.node) in QUICK:
+        monkeypatch.setattr(subprocess.Popen, "__init__", _refuse)
+        monkeypatch.setattr(socket.socket, "bind", _refuse)
+
+
+def _refuse(*_: object, **__: object) -> None:
+    pytest.fail("a test of tests/unit or tests/property starts a program or a server: it belongs in another folder")
 
 
 # --- leaks
@@ -191,121 +229,8 @@ def nginx_folder(no_leaks: None) -> Iterator[Callable[..., nginx.Nginx]]:
 # --- the command line
 
 
-@dataclass(frozen=True)
-class Run:
-    """How a command ended."""
-
-    code: int
-    stdout: str
-    stderr: str
-
-
-class Weft:
-    """Runs ``weft`` as a user does: in a process of its own, from a folder of its own.
-
-    Called, it waits for the end; `start` leaves the process running, for signals and kills. Nothing outlives the test.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.environment = {name: value for name, value in os.environ.items() if not name.upper().endswith("_PROXY")}
-        self.environment |= {
-            "PYTHONPATH": str(ROOT / "src"),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "NO_COLOR": "1",
-            "COLUMNS": "160",
-        }
-        self._running: list[subprocess.Popen[bytes]] = []
-
-    def __call__(
-        self,
-        *arguments: str | Path,
-        timeout: float = 300.0,
-        cwd: Path | None = None,
-        env: Mapping[str, str] | None = None,
-        stdin: bytes | None = None,
-    ) -> Run:
-        process = self.start(
-            *arguments, cwd=cwd, env=env, stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE
-        )
-        try:
-            stdout, stderr = process.communicate(stdin, timeout)
-        except subprocess.TimeoutExpired:
-            self.kill(process)
-            stdout, stderr = process.communicate()
-            pytest.fail(
-                f"weft {' '.join(map(str, arguments))} did not end within {timeout} s\n"
-                f"stdout: {_tail(stdout)}\nstderr: {_tail(stderr)}"
-            )
-        return Run(process.returncode, stdout.decode(errors="replace"), stderr.decode(errors="replace"))
-
-    def start(
-        self,
-        *arguments: str | Path,
-        cwd: Path | None = None,
-        env: Mapping[str, str] | None = None,
-        stdin: int = subprocess.DEVNULL,
-        stdout: int = subprocess.PIPE,
-        stderr: int = subprocess.PIPE,
-        limit: tuple[int, int] | None = None,
-    ) -> subprocess.Popen[bytes]:
-        """A running ``weft``, at the head of a process group of its own; ``limit``: a resource, and how much of it."""
-        wanted = processes_wanted(arguments) if arguments[:1] == ("crawl",) else []
-        process = subprocess.Popen(
-            [sys.executable, "-m", "weft", *map(str, arguments), *wanted],
-            cwd=cwd or self.folder,
-            env={**self.environment, **(env or {})},
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            start_new_session=True,
-            preexec_fn=None if limit is None else lambda: resource.setrlimit(limit[0], (limit[1], limit[1])),
-        )
-        self._running.append(process)
-        return process
-
-    def on_a_terminal(self, *arguments: str | Path) -> tuple[int, str]:
-        """The exit code of a command, and all that a terminal got from it."""
-        ours, theirs = pty.openpty()
-        process = self.start(*arguments, stdout=theirs, stderr=theirs)
-        os.close(theirs)
-        shown = b""
-        while piece := _read_terminal(ours):
-            shown += piece
-        os.close(ours)
-        return process.wait(300), shown.decode(errors="replace")
-
-    def kill(self, process: subprocess.Popen[bytes]) -> None:
-        """SIGKILL for the process and all it started."""
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            return
-
-    def close(self) -> None:
-        for process in self._running:
-            if process.poll() is None:
-                self.kill(process)
-            process.wait(60)
-            for pipe in (process.stdin, process.stdout, process.stderr):
-                if pipe is not None:
-                    pipe.close()
-
-
-def _read_terminal(handle: int) -> bytes:
-    try:
-        return os.read(handle, 65_536)
-    except OSError:  # the other side is closed
-        return b""
-
-
-def _tail(text: bytes) -> str:
-    return text[-4_000:].decode(errors="replace")
-
-
 @pytest.fixture
 def weft(tmp_path: Path, no_leaks: None) -> Iterator[Weft]:
     """Runs the command line: ``weft("crawl", site.url, "-o", "out", timeout=30).code``."""
-    runner = Weft(tmp_path)
-    yield runner
-    runner.close()
+    with Weft(tmp_path) as runner:
+        yield runner

@@ -4,8 +4,8 @@
    elements of the HTML Standard (13.2.5, 13.2.6) just as far as the elements of the tree, their order, their attributes
    and the texts of links follow from the tags alone. Wherever the tree builder would do more than that (make an <a>
    again, move what stands in a table out of it, read foreign elements or templates ...) it gives up with UNSURE, and
-   the page is read by way of its tree. So both always agree, which tests/test_quick.py checks on real and on broken
-   pages.
+   the page is read by way of its tree. So both always agree, which tests/property/test_quick.py checks on real and
+   on broken pages.
 
    Of the open elements those that the standard calls special are kept on a stack of their own: the others (b, span,
    ...), here called loose, never decide which special elements are open. They are kept because an end tag in a link

@@ -14,9 +14,11 @@ Only what ``__all__`` names is public; it is loaded when it is first used, so th
 
 from __future__ import annotations
 
-__version__ = "0.1.0"
+from weft.text.version import __version__
+
 __all__ = [
-    "Cause", "LinkRow", "Page", "Reason", "Status", "StoredCrawl", "WeftError", "__version__", "crawl", "crawl_sync",
+    "Cause", "CrawlOptions", "LinkRow", "Page", "Reason", "Status", "StoredCrawl", "WeftError", "__version__", "crawl",
+    "crawl_sync",
     "open",
 ]  # fmt: skip
 
@@ -25,10 +27,11 @@ if TYPE_CHECKING:
     from weft.api import crawl, crawl_sync, open
     from weft.derive.read import LinkRow, Page, Status, StoredCrawl
     from weft.errors import Cause, Reason, WeftError
+    from weft.options.crawl_options import CrawlOptions
 
 _MODULES = {
-    "Cause": "errors", "LinkRow": "derive.read", "Page": "derive.read", "Reason": "errors", "Status": "derive.read",
-    "StoredCrawl": "derive.read", "WeftError": "errors", "crawl": "api",
+    "Cause": "errors", "CrawlOptions": "options.crawl_options", "LinkRow": "derive.read", "Page": "derive.read",
+    "Reason": "errors", "Status": "derive.read", "StoredCrawl": "derive.read", "WeftError": "errors", "crawl": "api",
     "crawl_sync": "api", "open": "api",
 }  # fmt: skip
 

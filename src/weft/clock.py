@@ -4,6 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import NamedTuple
+
+
+class ClockStart(NamedTuple):
+    """What another process needs to have the clock of the crawl."""
+
+    start_s: float  # monotonic
+    epoch_ms: int
 
 
 class Clock:
@@ -28,8 +36,8 @@ class Clock:
         return clock
 
     @property
-    def started(self) -> tuple[float, int]:
-        return self._start, self._epoch_ms
+    def started(self) -> ClockStart:
+        return ClockStart(self._start, self._epoch_ms)
 
     def epoch_ms(self) -> int:
         return self._epoch_ms + int((self.seconds() - self._start) * 1000)

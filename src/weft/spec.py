@@ -1,17 +1,20 @@
-"""The whole specification of a crawl, as small frozen values with every default visible here."""
+"""The whole specification of a crawl: small frozen values, with every default and every word about it.
 
-from __future__ import annotations
+A field with ``About`` is an option. The command line, crawl.toml, the Python API and docs/options.md are all made from
+the fields (``weft.options``): a new field here, and the tests say what is still to be written. Annotations are no
+texts in this module, so that nothing has to compile them when the options are read: 2 ms of every start.
+"""
 
+from enum import StrEnum
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
-
-RESULT_IN_FOLDER = "auto"
-"""Stands for the folder ``result`` in the crawl's own folder."""
 
 ON_SCREEN = "screen"
 """Stands for the screen in the place of a log's file."""
+
+RESULT_IN_FOLDER = "auto"
+"""Stands for the folder ``result`` in the crawl's own folder."""
 
 NO_BOUND = -1
 """Stands in a site's own settings for: no bound, whatever holds for the others."""
@@ -21,50 +24,253 @@ MAX_SITEMAP_B = 52_428_800
 
 FOLLOWED_KINDS = ("a", "area", "frame", "iframe", "refresh", "onclick", "redirect", "sitemap")
 
+DAY_S = 86_400
+
+
+# ---- the words that options are described with
+
+
+class About(msgspec.Struct, frozen=True):
+    """The description of one option, written on its field. Everything that is left out is taken from the field.
+
+    The sort of value comes from the field's type and unit: ``int`` is a size where the name ends in ``_b``, else a
+    whole number; ``float`` is a time where the name ends in ``_s``, else a share; ``bool`` is a switch; an enum is one
+    of its words. Texts and lists have a type with a ``Reader``.
+    """
+
+    help: str
+    example: str = ""  # empty: the default
+    name: str = ""  # empty: the field's, without its unit
+    group: str = ""  # empty: that of the section in which the field stands
+    low: float | None = None
+    high: float | None = None
+    none: str = "none"  # the word for None
+    usual: bool = False  # shown by `--help`; the others by `--help all`
+    may_change: bool | None = None  # on resume; None: as the group says
+    secret: bool = False
+    short: str = ""
+
+
+class Reader(msgspec.Struct, frozen=True):
+    """How a text or a list is read: the name of an entry of ``weft.options.kinds.READERS``."""
+
+    name: str
+
+
+class Group(msgspec.Struct, frozen=True):
+    """The description of a group of options, written on the section that holds them."""
+
+    name: str
+    title: str
+    may_change: bool  # on resume
+    prefix: str = ""  # of the names of its options
+
+
+# ---- sorts of texts and lists
+
+
+ScopeName = Annotated[str, Reader("scope")]
+CertificateWithKey = Annotated[str | None, Reader("certificate with key")]
+Certificates = Annotated[str | None, Reader("certificates")]
+FileName = Annotated[str | None, Reader("file name")]
+FolderName = Annotated[str | None, Reader("folder")]
+LogFile = Annotated[str | None, Reader("log")]
+ProxyUrl = Annotated[str | None, Reader("proxy")]
+ResultFolder = Annotated[str | None, Reader("result")]
+Text = Annotated[str | None, Reader("text")]
+TextFile = Annotated[str | None, Reader("text file")]
+Who = Annotated[str | None, Reader("who")]
+ActionLog = Annotated[str | None, Reader("log or screen")]
+Addresses = Annotated[tuple[str, ...], Reader("addresses")]
+Credentials = Annotated[tuple[str, ...], Reader("credentials")]
+Expressions = Annotated[tuple[str, ...], Reader("expressions")]
+Headers = Annotated[tuple[str, ...], Reader("headers")]
+Hosts = Annotated[tuple[str, ...], Reader("hosts")]
+LinkKinds = Annotated[tuple[str, ...], Reader("links")]
+NameServers = Annotated[tuple[str, ...], Reader("name servers")]
+Networks = Annotated[tuple[str, ...], Reader("networks")]
+PartNames = Annotated[tuple[str, ...], Reader("parts")]
+UrlRules = Annotated[tuple[str, ...], Reader("rules")]
+
+
+# ---- words with a fixed set of values
+
+
+class Mode(StrEnum):
+    """A preset (``weft.options.presets``)."""
+
+    GRAPH = "graph"
+    EMAIL = "email"
+
+
+class ScopeKind(StrEnum):
+    """The first word of ``--scope``; a name follows ``suffix:`` only."""
+
+    HOST = "host"
+    DOMAIN = "domain"
+    SEED_DOMAIN = "seed-domain"
+    PATH = "path"
+    FREE = "free"
+    SUFFIX = "suffix"
+
+
+class Match(StrEnum):
+    """Where ``--accept`` and ``--reject`` look."""
+
+    URL = "url"
+    NAME = "name"  # of the file: the last part of the path (T1)
+
+
+class Sitemaps(StrEnum):
+    """Whether sitemaps are read."""
+
+    YES = "yes"
+    NO = "no"
+    ONLY = "only"
+
+
+class PageOrder(StrEnum):
+    """Which page comes next."""
+
+    BFS = "bfs"
+    DFS = "dfs"
+
+
+class Pace(StrEnum):
+    """How long a site is left alone."""
+
+    FIXED = "fixed"
+    AUTO = "auto"
+
+
+class MinHash(StrEnum):
+    """How texts are sketched."""
+
+    FAST = "fast"
+    CLASSIC = "classic"
+
+
+class Similarity(StrEnum):
+    """How alike two texts are."""
+
+    JACCARD = "jaccard"  # of all shingles
+    SIGNATURE = "signature"  # G7's, of the 250 numbers of classic
+
+
+class Skip(StrEnum):
+    """The duplicates whose links are not followed."""
+
+    NO = "no"
+    EXACT = "exact"
+    NEAR = "near"
+
+
+class ShownLogs(StrEnum):
+    """The logs whose lines are shown on the screen, too."""
+
+    FILES = "files"  # none of them
+    SCREEN = "screen"  # both
+    COMMON = "common"
+    ERROR = "error"
+
+
+# ---- the sections
+
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True):
     """Which URLs belong to the crawl."""
 
-    scope: str = "host"  # host, domain, seed-domain, path, free, suffix:NAME
-    accept: tuple[str, ...] = ()
-    reject: tuple[str, ...] = ()
-    match: str = "url"  # where accept and reject look: url, or name: the file's name in it (T1)
-    exact: bool = False  # T2: the seeds' hosts and no others, not even those that seeds redirect to
-    max_depth: int | None = None
-    min_depth: int = 0
-    follow: tuple[str, ...] = FOLLOWED_KINDS
-    follow_nofollow: bool = False
-    same_scheme: bool = False  # R12: links of another protocol than the site's are ignored (mode graph)
-    same_site: bool = False  # R2: pages and levels of a seed's site come from its own links alone (mode graph)
-    html_only: bool = False  # R8 (mode graph)
-    sitemaps: str = "yes"  # yes, no, only
+    scope: Annotated[
+        ScopeName,
+        About(
+            "host: the seeds' hosts; domain: their registrable domains; seed-domain: the seeds' hosts, each collapsed "
+            "into one that is its parent; path: below the seeds' directories; free; suffix:NAME: all hosts under NAME",
+            "domain",
+            usual=True,
+        ),
+    ] = "host"
+    accept: Annotated[
+        Expressions, About("only URLs in which RE is found (RE2; seeds always pass)", "'/docs/'", usual=True)
+    ] = ()
+    reject: Annotated[
+        Expressions, About("no URLs in which RE is found; wins over --accept", "'[.]php$'", usual=True)
+    ] = ()
+    match: Annotated[  # T1
+        Match,
+        About(
+            "where --accept and --reject look; name: in the name of the file, the last part of the path. Folders pass "
+            "then, and what passes is asked whatever its ending",
+            "name",
+        ),
+    ] = Match.URL
+    exact: Annotated[  # T2
+        bool,
+        About("the scope is what the seeds name: hosts that they redirect to do not belong to it", name="exact-scope"),
+    ] = False
+    max_depth: Annotated[
+        int | None,
+        About("at most N links away from a seed; 0 fetches the seeds alone", "3", usual=True, may_change=True),
+    ] = None
+    min_depth: Annotated[int, About("take only pages at least N links away from a seed", "1", may_change=True)] = 0
+    follow: Annotated[
+        LinkKinds,
+        About("kinds of links to follow: a full list, or changes such as +link,+canonical,-iframe", "+link,+canonical"),
+    ] = FOLLOWED_KINDS
+    follow_nofollow: Annotated[bool, About("follow links marked nofollow too")] = False
+    same_scheme: Annotated[  # R12
+        bool, About("leave links alone whose scheme (http, https) is not that of their site")
+    ] = False
+    same_site: Annotated[  # R2
+        bool,
+        About(
+            "of several seeds' sites, crawl each by its own links: a link from another one neither brings a page in "
+            "nor makes it nearer"
+        ),
+    ] = False
+    html_only: Annotated[bool, About("ask only for what may be an HTML page")] = False  # R8
+    sitemaps: Annotated[Sitemaps, About("read sitemaps; only: follow nothing else", "no", usual=True)] = Sitemaps.YES
 
     @property
     def followed(self) -> tuple[str, ...]:
         """The kinds of links that bring their targets in."""
-        return ("redirect", "sitemap") if self.sitemaps == "only" else self.follow
+        return ("redirect", "sitemap") if self.sitemaps is Sitemaps.ONLY else self.follow
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Where the crawl, and one request, end."""
 
-    max_pages: int | None = None
-    max_time_s: float | None = None
-    max_pages_per_site: int | None = None
-    max_time_per_site_s: float | None = None
-    timeout_s: float = 30.0
-    connect_timeout_s: float = 10.0
-    max_size_b: int = 10_000_000
-    retries: int = 2
-    max_redirects: int = 10
-    max_links_per_page: int = 20_000
-    max_url_b: int = 8_192
-    max_bugs: int = 20
-    max_memory_b: int = 1 << 30
-    max_rate_b: int | None = None
-    grace_s: float = 5.0
-    wait: bool = False
-    stop_file: str | None = None  # R5
+    max_pages: Annotated[int | None, About("stop after N stored pages (answered 2xx)", "1000", low=1, usual=True)] = (
+        None
+    )
+    max_time_s: Annotated[float | None, About("stop this run after TIME", "2h", low=0.001, usual=True)] = None
+    max_pages_per_site: Annotated[int | None, About("at most N pages of each site", "500", low=1)] = None
+    max_time_per_site_s: Annotated[float | None, About("at most TIME on each site", "1h", low=0.001)] = None
+    timeout_s: Annotated[float, About("a whole request, connecting included", low=0.001, high=DAY_S)] = 30.0
+    connect_timeout_s: Annotated[float, About("connecting alone", low=0.001, high=3_600)] = 10.0
+    max_size_b: Annotated[
+        int, About("keep at most this much of an answer; robots.txt is read up to 500 KiB", low=1)
+    ] = 10_000_000
+    retries: Annotated[int, About("try again N times after a passing failure", high=100)] = 2
+    max_redirects: Annotated[int, About("walk at most N redirects (and refreshes after 0 s) in a row", high=100)] = 10
+    max_links_per_page: Annotated[
+        int,
+        About(
+            "keep the first N links of a page, ten times as many where they lead to at most N/2 URLs; those to pages"
+            " before images and the like",
+            low=1,
+        ),
+    ] = 20_000
+    max_url_b: Annotated[
+        int, About("refuse longer URLs (URL_TOO_LONG)", "8192", low=64, high=1_000_000, may_change=False)
+    ] = 8_192
+    max_bugs: Annotated[int, About("stop when weft itself failed on more than N pages")] = 20
+    max_memory_b: Annotated[int, About("stay below this much memory", "1G", low=64_000_000)] = 1 << 30
+    max_rate_b: Annotated[int | None, About("bytes per second, all requests together", "5M", low=1_000)] = None
+    grace_s: Annotated[float, About("let running requests finish this long when stopped", high=3_600)] = 5.0
+    wait: Annotated[bool, About("wait for more URLs (weft add) instead of ending")] = False
+    stop_file: Annotated[  # R5
+        FileName, About("stop as `weft stop` does when FILE appears, or is touched again after it did", "stop.txt")
+    ] = None
 
 
 class SitePace(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,155 +282,315 @@ class SitePace(msgspec.Struct, frozen=True, kw_only=True):
     max_depth: int | None = None  # NO_BOUND: as deep as it goes
 
 
+SitePaces = Annotated[tuple[SitePace, ...], Reader("sites")]
+
+
 class Politeness(msgspec.Struct, frozen=True, kw_only=True):
     """How gently sites are asked."""
 
-    workers: int = 64
-    processes: int | None = None  # None: as many as pay
-    delay_s: float = 0.5
-    per_host: int = 1
-    per_ip: int | None = None  # None: 16 for public addresses, unbounded for private ones
-    ip_delay_s: float = 0.0
-    max_crawl_delay_s: float = 30.0
-    max_wait_s: float = 60.0
-    ignore_robots: bool = False
-    pace: str = "fixed"  # fixed, auto
-    order: str = "bfs"
-    sites: tuple[SitePace, ...] = ()
+    workers: Annotated[int, About("N requests at once, all sites together", low=1, high=10_000, usual=True)] = 64
+    processes: Annotated[
+        int | None,
+        About(
+            "N processes that ask and read; auto: one, and as many as there are cores once one is busy all the time",
+            "2",
+            low=1,
+            high=256,
+            none="auto",
+        ),
+    ] = None
+    delay_s: Annotated[float, About("between two requests to a site, start to start", high=DAY_S, usual=True)] = 0.5
+    per_host: Annotated[int, About("N requests at once to a site", low=1, high=10_000, usual=True)] = 1
+    sites: Annotated[
+        SitePaces,
+        About(
+            "what one site has of its own: per-host, delay, max-depth",
+            "'www.example.org per-host=4 delay=250ms max-depth=3'",
+            name="site",
+        ),
+    ] = ()
+    per_ip: Annotated[
+        int | None,
+        About(
+            "N requests at once to an address; auto: 16 to public ones, no bound for private ones",
+            "16",
+            low=1,
+            high=10_000,
+            none="auto",
+        ),
+    ] = None
+    ip_delay_s: Annotated[float, About("between two requests to an address", "0.1s", high=DAY_S)] = 0.0
+    max_crawl_delay_s: Annotated[float, About("obey Crawl-delay of robots.txt up to TIME", high=30 * DAY_S)] = 30.0
+    pace: Annotated[
+        Pace,
+        About(
+            "auto: leave a site alone for as long as it took to answer, and longer after 429 and 503; never faster "
+            "than the delay",
+            "auto",
+        ),
+    ] = Pace.FIXED
+    max_wait_s: Annotated[float, About("end (exit 3) when no site may be asked for longer than TIME", "60s")] = 60.0
+    ignore_robots: Annotated[bool, About("do not ask robots.txt: for your own servers only", may_change=False)] = False
+    order: Annotated[PageOrder, About("which page next: breadth or depth first", "dfs", group="Scope")] = PageOrder.BFS
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True):
+    """Who we say we are."""
+
+    user_agent: Annotated[
+        Text,
+        About(
+            "the User-Agent header; empty: weft's own. Its first word, and weft, are looked for in robots.txt",
+            "'mybot/1.0'",
+        ),
+    ] = None
+    contact: Annotated[
+        Who, About("who runs this crawl: an address or a page that sites can turn to", "crawl@example.org", usual=True)
+    ] = None
+    headers: Annotated[Headers, About("one more header in every request", "'Accept-Language: sl'", name="header")] = ()
+
+
+class Network(msgspec.Struct, frozen=True, kw_only=True):
+    """How the web is reached. ``auth`` and ``proxy`` may be secrets: they are never written to crawl.toml."""
+
+    proxy: Annotated[
+        ProxyUrl, About("through this proxy (http, https, socks4, socks4a, socks5, socks5h)", "@proxy.txt", secret=True)
+    ] = None
+    auth: Annotated[
+        Credentials,
+        About(
+            "credentials for HOST or HOST:PORT; without a port, for its usual ones and those of its seeds",
+            "@passwords.txt",
+            secret=True,
+        ),
+    ] = ()
+    cookies: Annotated[TextFile, About("begin with the cookies of a Netscape cookie file", "cookies.txt")] = None
+    keep_cookies: Annotated[bool, About("keep and send no cookies", name="no-cookies")] = True
+    ca: Annotated[
+        Certificates, About("trust the certificates of this PEM file instead of the usual ones", "ca.pem")
+    ] = None
+    cert: Annotated[CertificateWithKey, About("a client certificate with its key (PEM)", "me.pem")] = None
+    insecure: Annotated[Hosts, About("do not verify the certificate of HOST", "old.example.org")] = ()
+    allow_net: Annotated[Networks, About("a private network that may be connected to", "10.0.0.0/8")] = ()
+    resolve: Annotated[
+        Addresses,
+        About("HOST is at ADDRESS, without asking DNS; *.test=127.0.0.1 for all below", "example.test=127.0.0.1"),
+    ] = ()
+    nameserver: Annotated[NameServers, About("ask this name server instead of the system's", "192.0.2.53")] = ()
+    http2: Annotated[bool, About("HTTP/1.1 only", name="no-http2")] = True
+
+
+class Urls(msgspec.Struct, frozen=True, kw_only=True):
+    """How URLs are told apart (R14)."""
+
+    normalize: Annotated[  # names of rules that are on; empty: url.DEFAULT_RULES
+        UrlRules, About("rules by which two URLs are one page: a full list, or changes with + and -", "+sort-query")
+    ] = ()
+    drop_query: Annotated[
+        bool, About("URLs that differ only in their query are one page, asked at the first one found")
+    ] = False
+
+
+class Duplicates(msgspec.Struct, frozen=True, kw_only=True):
+    """Which pages are the same (E18, R13, G7)."""
+
+    near: Annotated[
+        float | None,
+        About(
+            "pages whose texts are at least this alike are near-duplicates; a sketch of each text is kept",
+            "0.99",
+            name="near-duplicates",
+            none="no",
+            may_change=True,
+        ),
+    ] = None
+    minhash: Annotated[
+        MinHash,
+        About(
+            "how texts are sketched: fast (one permutation, 512 bins), classic (250 functions, much slower)", "classic"
+        ),
+    ] = MinHash.FAST
+    similarity: Annotated[
+        Similarity,
+        About(
+            "how alike two texts are: the Jaccard index of their shingles, or of the signatures of --minhash classic",
+            "signature",
+        ),
+    ] = Similarity.JACCARD
+    skip: Annotated[
+        Skip,
+        About(
+            "do not follow the links of a page whose body was met before (exact), or whose text nearly was (near)",
+            "exact",
+            name="skip-duplicates",
+        ),
+    ] = Skip.NO
+
+    @property
+    def sketch(self) -> MinHash:
+        """The kind of sketches that are kept: signatures are those of the classic functions."""
+        return MinHash.CLASSIC if self.similarity is Similarity.SIGNATURE else self.minhash
 
 
 class Traps(msgspec.Struct, frozen=True, kw_only=True):
     """Budgets against endless sites (E20); 0 switches a rule off."""
 
     path_repeats: Annotated[
-        int, Meta(description="the same segments of a path fewer than N times in a row, else PATH_REPEATS")
+        int, About("the same segments of a path fewer than N times in a row, else PATH_REPEATS")
     ] = 3
-    path_segments: Annotated[int, Meta(description="at most N segments in a path, else PATH_TOO_DEEP")] = 25
-    query_repeats: Annotated[
-        int, Meta(description="the same parameter of a query fewer than N times, else QUERY_REPEATS")
-    ] = 3
-    query_b: Annotated[int, Meta(description="at most this many bytes of query, else QUERY_TOO_LONG")] = 1_024
+    path_segments: Annotated[int, About("at most N segments in a path, else PATH_TOO_DEEP")] = 25
+    query_repeats: Annotated[int, About("the same parameter of a query fewer than N times, else QUERY_REPEATS")] = 3
+    query_b: Annotated[
+        int, About("at most this many bytes of query, else QUERY_TOO_LONG", "1024", name="trap-query-size")
+    ] = 1_024
     query_variants: Annotated[
-        int, Meta(description="at most N mixtures (and 8 for each value) of one path's filters, else QUERY_VARIANTS")
+        int, About("at most N mixtures (and 8 for each value) of one path's filters, else QUERY_VARIANTS")
     ] = 500
     slash_aliases: Annotated[
-        int, Meta(description="at most N further spellings of pages by // in the path per site, else SLASH_ALIASES")
+        int, About("at most N further spellings of pages by // in the path per site, else SLASH_ALIASES")
     ] = 20
     spellings: Annotated[
-        int, Meta(description="at most N further spellings (and 4 for each page) of a site's pages, else SPELLINGS")
+        int, About("at most N further spellings (and 4 for each page) of a site's pages, else SPELLINGS")
     ] = 300
-    session_ids: Annotated[int, Meta(description="at most N session ids of one page, else SESSION_IDS")] = 3
+    session_ids: Annotated[int, About("at most N session ids of one page, else SESSION_IDS")] = 3
     calendar_pages: Annotated[
-        int, Meta(description="at most N steps of a calendar, or N dates that lead to dates only, else CALENDAR")
+        int, About("at most N steps of a calendar, or N dates that lead to dates only, else CALENDAR")
     ] = 1_000
     chain: Annotated[
-        int, Meta(description="at most N pages of one shape in a row, each found on the last, else CHAIN_TOO_LONG")
+        int, About("at most N pages of one shape in a row, each found on the last, else CHAIN_TOO_LONG")
     ] = 500
     endless_site_pages: Annotated[
-        int, Meta(description="N pages of a site that makes them up without end are enough, else ENDLESS_SITE")
+        int, About("N pages of a site that makes them up without end are enough, else ENDLESS_SITE")
     ] = 3_000
-    hosts_per_domain: Annotated[
-        int, Meta(description="at most N hosts of one registrable domain, else HOSTS_PER_DOMAIN")
-    ] = 500
+    hosts_per_domain: Annotated[int, About("at most N hosts of one registrable domain, else HOSTS_PER_DOMAIN")] = 500
     duplicates_only: Annotated[
         int,
-        Meta(
-            description="at most N bodies already seen in a row below one path, 8 of each and one for each page, else "
+        About(
+            "at most N bodies already seen in a row below one path, 8 of each and one for each page, else "
             "DUPLICATES_ONLY"
         ),
     ] = 200
 
 
-class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """Who we say we are."""
-
-    user_agent: str | None = None
-    contact: str | None = None
-    headers: tuple[str, ...] = ()
-
-
-class Network(msgspec.Struct, frozen=True, kw_only=True):
-    """How the web is reached. ``auth`` and ``proxy`` may be secrets: they are never written to crawl.toml."""
-
-    proxy: str | None = None
-    ca: str | None = None
-    cert: str | None = None
-    insecure: tuple[str, ...] = ()
-    allow_net: tuple[str, ...] = ()
-    resolve: tuple[str, ...] = ()
-    nameserver: tuple[str, ...] = ()
-    auth: tuple[str, ...] = ()
-    cookies: str | None = None
-    keep_cookies: bool = True
-    http2: bool = True
-
-
-class Urls(msgspec.Struct, frozen=True, kw_only=True):
-    """How URLs are told apart (R14)."""
-
-    normalize: tuple[str, ...] = ()  # filled from url.DEFAULT_RULES where empty; names of rules that are on
-    drop_query: bool = False
-
-
-class Duplicates(msgspec.Struct, frozen=True, kw_only=True):
-    """Which pages are the same (E18, R13, G7)."""
-
-    near: float | None = None  # how alike the texts of near-duplicates are, 0 to 1; None: not looked for
-    minhash: str = "fast"  # fast, classic
-    similarity: str = "jaccard"  # jaccard: of all shingles; signature: G7's, of the 250 numbers of classic
-    skip: str = "no"  # whose links are not followed: no, exact, near
-
-    @property
-    def sketch(self) -> str:
-        """The kind of sketches that are kept: signatures are those of the classic functions."""
-        return "classic" if self.similarity == "signature" else self.minhash
-
-
 class Keep(msgspec.Struct, frozen=True, kw_only=True):
     """What is stored."""
 
-    archive: bool = True
-    warc_file_b: int = 1_000_000_000
-    block_digest: bool = False  # of each WARC record; a response always has the digest of its payload
-    graphs: str | None = None  # a folder, or OWN_RESULT: a graph of each site at the end of every run (R3, R6)
-    graph_duplicates: bool = False  # R13: duplicates are nodes of those graphs too, without edges
-    graph_summary: bool = False
-    common_log: str | None = None  # None: logs/ of the crawl's folder (R16)
-    error_log: str | None = None
-    repository: str | None = None  # a folder: a copy of each page, and their index, at the end of every run (T6, T7)
-    log_file: str | None = None  # T1: what the crawl does, in words; ON_SCREEN: on the screen
-    log_level: int = 1  # 0 quiet, 1 verbose, 2 debug
+    archive: Annotated[
+        bool, About("keep the data only, no answers in WARC files", name="no-archive", may_change=False)
+    ] = True
+    warc_file_b: Annotated[int, About("begin a new WARC file past this size", name="warc-size", low=1_000)] = (
+        1_000_000_000
+    )
+    block_digest: Annotated[bool, About("write WARC-Block-Digest into every WARC record")] = False
+    graphs: Annotated[  # R3, R6
+        ResultFolder,
+        About(
+            "whenever a run ends, write the graph of each site into FOLDER, HOST.gexf; auto: into `result` in the "
+            "crawl's folder",
+            "graphs",
+        ),
+    ] = None
+    graph_duplicates: Annotated[  # R13
+        bool, About("keep duplicates as nodes of these graphs too, without edges")
+    ] = False
+    graph_summary: Annotated[bool, About("whenever a run ends, tell pages and links of each site")] = False
+    common_log: Annotated[  # R16
+        LogFile,
+        About("the CSV file with a line for every visit; empty: logs/common.csv in the crawl's folder", "visits.csv"),
+    ] = None
+    error_log: Annotated[
+        LogFile,
+        About(
+            "the CSV file with a line for every failure; empty: logs/error.csv in the crawl's folder", "failures.csv"
+        ),
+    ] = None
+    repository: Annotated[  # T6, T7
+        FileName,
+        About("whenever a run ends, write a copy of each page into FOLDER/HOST/PATH, and index.txt", "copies"),
+    ] = None
+    log_file: Annotated[  # T1
+        ActionLog, About("tell in this file what the crawl does, in words; screen: on the screen", "crawl.log")
+    ] = None
+    log_level: Annotated[int, About("how much --log-file tells: 0 quiet, 1 verbose, 2 debug", "2", low=0, high=2)] = 1
 
 
 class Recrawl(msgspec.Struct, frozen=True, kw_only=True):
-    """When the pages are asked again."""
+    """When all pages are asked again."""
 
-    period_s: float | None = None  # T9: from the start of a pass to the start of the next one; None: there is one pass
+    period_s: Annotated[  # T9
+        float | None,
+        About(
+            "ask all pages again, TIME after the last pass began; `weft crawl` with the same options does it when due",
+            "72h",
+            low=1,
+        ),
+    ] = None
 
 
 class Plugins(msgspec.Struct, frozen=True, kw_only=True):
     """Parts of the user's own (R4)."""
 
-    parts: tuple[str, ...] = ()  # ROLE=MODULE:NAME, ROLE=/path/to/file.py:NAME
+    parts: Annotated[
+        PartNames,
+        About(
+            "call a function of your own: as manager, analyser, downloader, parser, robots, store, routine, finisher "
+            "or unloader",
+            "finisher=my_parts.py:enough",
+            name="part",
+        ),
+    ] = ()
 
 
 class CrawlSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """One crawl, whole. Every field is an option of ``weft crawl`` and a key of crawl.toml (see ``weft.options``)."""
+    """One crawl, whole."""
 
     seeds: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()  # names of the options whose values are withheld from crawl.toml
-    mode: str | None = None
-    scope: Scope = Scope()
-    limits: Limits = Limits()
-    politeness: Politeness = Politeness()
-    traps: Traps = Traps()
-    identity: Identity = Identity()
-    network: Network = Network()
-    urls: Urls = Urls()
-    duplicates: Duplicates = Duplicates()
-    keep: Keep = Keep()
-    recrawl: Recrawl = Recrawl()
-    plugins: Plugins = Plugins()
+    mode: Annotated[
+        Mode | None,
+        About(
+            "a preset: graph (HTML pages by <a> links, no sitemaps), email (queries dropped)", "graph", group="Scope"
+        ),
+    ] = None
+    scope: Annotated[Scope, Group("Scope", "which URLs belong to the crawl", may_change=False)] = Scope()
+    limits: Annotated[Limits, Group("Limits", "where the crawl, and one request, end", may_change=True)] = Limits()
+    politeness: Annotated[Politeness, Group("Pace", "how gently sites are asked", may_change=True)] = Politeness()
+    identity: Annotated[Identity, Group("Identity", "who we say we are", may_change=True)] = Identity()
+    network: Annotated[Network, Group("Network", "how the web is reached", may_change=True)] = Network()
+    urls: Annotated[Urls, Group("URLs", "which URLs are the same page", may_change=False)] = Urls()
+    duplicates: Annotated[Duplicates, Group("Duplicates", "which pages have the same content", may_change=False)] = (
+        Duplicates()
+    )
+    traps: Annotated[
+        Traps, Group("Traps", "budgets against endless sites; 0 switches a rule off", may_change=False, prefix="trap-")
+    ] = Traps()
+    keep: Annotated[Keep, Group("Store", "what is kept", may_change=True)] = Keep()
+    recrawl: Annotated[Recrawl, Group("Recrawl", "when all pages are asked again", may_change=True)] = Recrawl()
+    plugins: Annotated[Plugins, Group("Parts", "parts of your own", may_change=False)] = Plugins()
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """What belongs to one run of ``weft crawl`` and is no part of the crawl itself."""
+
+    output: Annotated[
+        FolderName,
+        About(
+            "the crawl's folder (default: the first seed's host)", "example", usual=True, may_change=False, short="-o"
+        ),
+    ] = None
+    fresh: Annotated[bool, About("set an older crawl of that folder aside and start anew", may_change=False)] = False
+    quiet: Annotated[bool, About("show errors only")] = False
+    watch: Annotated[bool, About("stay, and do each pass of --period when it is due")] = False
+    log: Annotated[
+        ShownLogs, About("show the lines of the logs too: screen for both, common or error for one", "screen")
+    ] = ShownLogs.FILES
+
+
+class Order(msgspec.Struct, frozen=True):
+    """What the user ordered: a crawl, and how this run of it behaves."""
+
+    spec: CrawlSpec
+    run: Annotated[Run, Group("Run", "this run", may_change=True)]
 
 
 class Paces:

@@ -43,16 +43,20 @@ EXAMPLES = {
     "demo": "weft demo",
 }
 
+LONG = ("crawl", "resume")
+"""The commands whose help tells the usual options only: ``--help all`` tells all."""
+
 ROBOTS_GROUPS = ("Identity", "Network")
 """The groups of crawl options that ``weft robots`` takes too: it asks a server."""
 
 
 def parse(command: str, words: Sequence[str]) -> argparse.Namespace | None:
     """The arguments of a command, or None where help was asked for and printed; ``SpecError`` for wrong use."""
-    parser = parser_of(command)
-    if "-h" in words or "--help" in words:
-        print(parser.format_help(), end="")
+    asked = next((word for word in words if word in ("-h", "--help")), None)
+    if asked is not None:
+        print(help_of(command, whole=words[list(words).index(asked) + 1 :][:1] == ["all"]), end="")
         return None
+    parser = parser_of(command)
     options, positionals = _sorted_words(command, parser, words)
     args, superfluous = parser.parse_known_args([*options, "--", *positionals])
     left = [word for word in superfluous if word != "--"]
@@ -87,6 +91,25 @@ def parser_of(command: str) -> argparse.ArgumentParser:
     return parser
 
 
+def help_of(command: str, *, whole: bool) -> str:
+    """The help of a command. That of a crawl tells its usual options, and all of them where it is ``whole``."""
+    parser = parser_of(command)
+    if command in LONG and not whole:
+        from weft.options import BY_NAME
+
+        options = [action for action in parser._actions if action.dest in BY_NAME]
+        for action in options:
+            if not BY_NAME[action.dest].usual:
+                action.help = argparse.SUPPRESS
+        number = len({action.dest for action in options})
+        parser.epilog = f"{parser.epilog}\n\nThese are the usual options. All {number}: {_whole_help(command)}"
+    return parser.format_help()
+
+
+def _whole_help(command: str) -> str:
+    return f"weft {command} --help{' all' if command in LONG else ''}"
+
+
 def _reworded(message: str) -> str:
     """argparse's message as a sentence of ours."""
     required = message.partition("arguments are required: ")[2]
@@ -103,9 +126,8 @@ def _reworded(message: str) -> str:
 
 def _crawl(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("seeds", nargs="*", metavar="SEED", help="a URL, a host, or a file of them, one a line")
-    parser.add_argument(
-        "-c", "--config", metavar="FILE", help="read options and seeds from a TOML file, or RCCrawler's settings.ini"
-    )
+    files = "read options and seeds from a TOML file, RCCrawler's settings.ini, or Tarantula's Crawler.conf"
+    parser.add_argument("-c", "--config", metavar="FILE", help=files)
     _add_options(parser, lambda option: True)
 
 
@@ -324,7 +346,7 @@ def _file(parser: argparse.ArgumentParser, summary: str) -> None:
 
 
 def _add_options(parser: argparse.ArgumentParser, wanted: Callable[[Option], bool]) -> None:
-    """Adds the crawl options of the table, in groups; only those that are given appear in the result."""
+    """Adds the options of a crawl, in groups; only those that are given appear in the result."""
     from weft.options import GROUPS, OPTIONS, opposite
 
     for group, title in GROUPS.items():
@@ -406,4 +428,4 @@ def _unknown_option(command: str, flag: str, known: Mapping[str, bool]) -> SpecE
         return SpecError(f"{flag} cannot be changed on resume; weft crawl --fresh starts the crawl anew")
     meant = suggestion(flag, [name for name in known if name.startswith("--")])
     told = f"nearest: {meant}; " if meant is not None else ""
-    return SpecError(f"unknown option {flag} ({told}weft {command} --help lists all)")
+    return SpecError(f"unknown option {flag} ({told}{_whole_help(command)} lists all)")

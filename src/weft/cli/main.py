@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _main(argv: Sequence[str]) -> int:
     words = list(argv)
     if words[:1] in (["--version"], ["-V"]):
-        from weft import __version__
+        from weft.text.version import __version__
 
         print(f"weft {__version__}")
         return DONE
@@ -140,13 +140,13 @@ def _dispatch(words: list[str]) -> int:
         print(overview(), file=sys.stdout if words else sys.stderr)
         return DONE if words else WRONG_USE
     if words[0] == "help":
-        words = [words[1], "--help"]
+        words = [words[1], "--help", *words[2:]]
     command, rest = words[0], words[1:]
     if command not in COMMANDS:
         raise _unknown_command(command)
     import importlib
 
-    from weft.loading import loading
+    from weft.cli.loading import loading
 
     with loading():
         from weft.cli.arguments import parse

@@ -1,195 +1,29 @@
-"""Events to logs and screens. Observers are told of a tick after its commit; none of them can slow a page down."""
+"""What people see of a run: the live display, plain lines, the last sentence. It sees ``Progress``, and no crawl."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TYPE_CHECKING, TextIO, assert_never
 
-from weft import native
-from weft.errors import Cause, StoreError
-from weft.records import PAGE, Ending, FailedSeeds, Progress, Purpose, SiteLimit
-from weft.text.dates import iso_of_ms
+from weft.errors import Cause
+from weft.records import PAGE, Ending, FailedSeeds, Progress, SiteLimit, StopReason, StoredVisit
 from weft.text.human import about, command, counted, human_bytes, human_moment, human_seconds
-from weft.text.safe import cell, shown
+from weft.text.safe import shown
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.live import Live
     from rich.table import Table
 
-    from weft.crawl.conclude import Concluded
-    from weft.crawl.loop import StopReason
 
-
-class CommonRow(NamedTuple):
-    """A line of the common log: one visit."""
-
-    time: str
-    purpose: str  # page, robots, sitemap
-    url: str
-    state: str  # C, E, or W: it will be tried again
-    status: int | None
-    error: str | None
-    type: str | None
-    size: int | None
-    response_ms: int | None
-    depth: int
-    attempt: int
-    links: int
-
-
-COMMON_FIELDS = CommonRow._fields
-ERROR_FIELDS = ("time", "purpose", "url", "error", "detail", "attempt", "tried_again")
-_PURPOSES = tuple(purpose.name.lower() for purpose in Purpose)  # they count from 0
-ROTATE_B = 50_000_000
 PLAIN_EVERY_S = 5.0
 RATE_MARKS = 30  # a second apart
-NOTES_SHOWN = 10
 _BY_DELAY = 0.5  # of the requests that the delay allows to one site: with fewer it is not what the run waits for
-
-
-class CsvLogs:
-    """The common log, a line for every visit, and the error log, a line for every failure (R16); both rotated.
-
-    ``show`` names what is printed to ``screen`` too: files (nothing), screen (both), common, error.
-    """
-
-    def __init__(self, common: Path, errors: Path, screen: TextIO, show: str = "files") -> None:
-        self._common = _Csv(common, COMMON_FIELDS)
-        self._errors = _Csv(errors, ERROR_FIELDS)
-        self._screen = screen
-        self._shows_common = show in ("screen", "common")
-        self._shows_errors = show in ("screen", "error")
-
-    def ticked(self, visits: list[Concluded], progress: Progress) -> None:
-        common = [_common_cells(done) for done in visits]
-        errors = [
-            (*cells[:3], done.visit.cause, done.visit.detail, done.lease.attempt, done.retry_s is not None)
-            for done, cells in zip(visits, common, strict=True)
-            if done.visit.cause is not None
-        ]
-        self._common.write(common)
-        self._errors.write(errors)
-        if self._shows_common:
-            self._print("", common)
-        if self._shows_errors:
-            self._print("error: ", errors)
-
-    def _print(self, before: str, rows: Sequence[tuple[object, ...]]) -> None:
-        for row in rows:
-            line = " ".join("-" if value is None else str(value) for value in row)
-            print(before + shown(line), file=self._screen)
-
-
-def _common_cells(done: Concluded) -> tuple[object, ...]:
-    """The fields of a ``CommonRow``; for a line of the log they need no names."""
-    visit, lease = done.visit, done.lease
-    state = done.state if done.retry_s is None and done.again_at is None else "W"
-    return (
-        iso_of_ms(visit.started_ms) or "", _PURPOSES[lease.purpose], lease.url, state, visit.status, visit.cause,
-        visit.type, visit.size, visit.response_ms, lease.depth, lease.attempt, visit.out_links,
-    )  # fmt: skip
-
-
-class Routine:
-    """A routine of the user's own (R4): told of every visit as the common log has it."""
-
-    def __init__(self, call: Callable[[list[CommonRow]], None]) -> None:
-        self._call = call
-
-    def ticked(self, visits: list[Concluded], progress: Progress) -> None:
-        if visits:
-            self._call([CommonRow._make(_common_cells(done)) for done in visits])
-
-
-class _Csv:
-    """One CSV file, appended a batch at a time, put aside as NAME.1, NAME.2 ... when it has grown."""
-
-    def __init__(self, path: Path, fields: tuple[str, ...]) -> None:
-        self._path = path
-        self._fields = fields
-        self._is_there = False
-
-    def write(self, rows: list[tuple[object, ...]]) -> None:
-        """Appends the rows; the first call makes the file, also without any."""
-        if not rows and self._is_there:
-            return
-        try:
-            self._append(rows)
-            self._is_there = True
-        except OSError as error:
-            raise StoreError(f"{self._path} cannot be written: {error.strerror}") from error
-
-    def _append(self, rows: list[tuple[object, ...]]) -> None:
-        size_b = self._path.stat().st_size if self._path.exists() else 0
-        if size_b > ROTATE_B:
-            self._put_aside()
-            size_b = 0
-        lines = csv_lines(rows if size_b else [self._fields, *rows])
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._path.open("a", encoding="utf-8", newline="") as file:
-            file.write(lines)
-
-    def _put_aside(self) -> None:
-        number = 1
-        while (aside := self._path.with_name(f"{self._path.name}.{number}")).exists():
-            number += 1
-        self._path.rename(aside)
-
-
-def csv_lines(rows: list[tuple[object, ...]]) -> str:
-    """Rows as CSV, each cell made safe for who opens it."""
-    lines = native.csv_lines(rows)
-    if lines is not None:
-        return lines
-    import csv  # rarely needed
-    import io
-
-    text = io.StringIO()
-    cells = [[value if type(value) is int else cell(value) for value in row] for row in rows]
-    csv.writer(text, lineterminator="\n").writerows(cells)
-    return text.getvalue()
-
-
-class RunLog:
-    """What runs say of themselves, a line each: that they begin, what is unusual, how they ended."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def note(self, *words: str) -> None:
-        """Appends a line for each, or nothing: what ends a run is told on the screen too, and must not be hidden."""
-        now = iso_of_ms(time.time_ns() // 1_000_000)
-        with suppress(OSError), self.path.open("a", encoding="utf-8") as file:
-            file.writelines(f"{now} {shown(line)}\n" for line in words)
-
-
-class Notes:
-    """Tells what a run meets and its user should know: in the log of runs, and, of a run's first ones, on the screen.
-
-    A crawl of a million sites may have as many. ``say`` is None where the screen shows nothing.
-    """
-
-    def __init__(self, log: RunLog, say: Callable[[str], None] | None) -> None:
-        self._log = log
-        self._say = say
-        self._left = NOTES_SHOWN
-
-    def ticked(self, visits: list[Concluded], progress: Progress) -> None:
-        if not progress.notes:
-            return
-        self._log.note(*progress.notes)
-        if self._say is None:
-            return
-        for note in progress.notes[: self._left]:
-            self._left -= 1
-            self._say(note if self._left else f"{note}; what follows of this kind is in {self._log.path}")
 
 
 class Lately:
@@ -200,16 +34,17 @@ class Lately:
         self.causes: Counter[str] = Counter()
         self.recent: deque[str] = deque(maxlen=8)
 
-    def note(self, visits: list[Concluded], progress: Progress) -> None:
+    def note(self, visits: Sequence[StoredVisit], progress: Progress) -> None:
         """Takes in one tick."""
         if not self._marks or progress.elapsed_s - self._marks[-1][0] >= 1.0:
             self._marks.append((progress.elapsed_s, progress.ended))
-        for done in visits:
-            if done.visit.cause is not None and done.retry_s is None:
-                self.causes[done.visit.cause] += 1
-            if done.lease.purpose is PAGE:
-                outcome = done.visit.status if done.visit.status is not None else done.visit.cause
-                self.recent.append(f"{outcome} {done.lease.url}")
+        for one in visits:
+            facts = one.visit.facts
+            if facts.cause is not None and one.state != "W":
+                self.causes[facts.cause] += 1
+            if one.lease.purpose is PAGE:
+                outcome = facts.status if facts.status is not None else facts.cause
+                self.recent.append(f"{outcome} {one.lease.url}")
 
     def pages_per_s(self, progress: Progress) -> float:
         """Pages that ended, a second; 0 before the first second is over: the first pages come close together."""
@@ -260,7 +95,7 @@ class PlainLines:
         self._lately = Lately()
         self._last = time.monotonic()
 
-    def ticked(self, visits: list[Concluded], progress: Progress) -> None:
+    def ticked(self, visits: Sequence[StoredVisit], progress: Progress) -> None:
         self._lately.note(visits, progress)
         if time.monotonic() - self._last >= PLAIN_EVERY_S:
             self._last = time.monotonic()
@@ -284,7 +119,7 @@ class LiveScreen:
     def __exit__(self, *_: object) -> None:
         self._live.stop()
 
-    def ticked(self, visits: list[Concluded], progress: Progress) -> None:
+    def ticked(self, visits: Sequence[StoredVisit], progress: Progress) -> None:
         self._lately.note(visits, progress)
         self._live.update(self._render(progress))
 
@@ -351,22 +186,26 @@ def closing_words(folder: Path, progress: Progress, reason: StopReason, ending: 
 
 def _why_it_ended(folder: Path, reason: StopReason, ending: Ending) -> str:
     resume = command("resume", folder)
-    match reason.name:
-        case "done":
+    match reason:
+        case StopReason.DONE:
             seeds = f"; {_failed_seeds(folder, ending.seeds)}" if ending.seeds is not None else ""
             return _nothing_left(folder, ending) + seeds
-        case "failed" if ending.seeds is not None:
+        case StopReason.FAILED if ending.seeds is not None:
             return _no_seed(folder, ending.seeds)
-        case "waiting":
+        case StopReason.WAITING:
             when = human_moment(datetime.now().astimezone(), ending.wait_s)
             return f"only sites that want rest are left; go on after {when} with: {resume}"
-        case "stopped":
+        case StopReason.STOPPED | StopReason.KILLED:
             because = f" because {ending.stopped_by} is there" if ending.stopped_by else ""
             return f"stopped{because}; go on with: {resume}"
-        case "finisher":
+        case StopReason.FINISHER:
             return f"a finisher of --part ended it; go on with: {resume}"
-        case name:
-            return f"--{name} is reached; go on with: {resume} --{name} ..."
+        case StopReason.MAX_PAGES | StopReason.MAX_TIME | StopReason.MIN_DEPTH:
+            return f"--{reason} is reached; go on with: {resume} --{reason} ..."
+        case StopReason.FAILED | StopReason.DISK_FULL:
+            return f"{reason}; go on with: {resume}"
+        case _:
+            assert_never(reason)
 
 
 def _nothing_left(folder: Path, ending: Ending) -> str:

@@ -1,13 +1,13 @@
-"""The local worker: everything in the crawl's own process, nothing copied."""
+"""The local worker: it asks, reads and archives in the crawl's own process, and copies nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from weft.crawl.conclude import Concluded
 from weft.crawl.pipeline import HandOver, Pipeline
 from weft.fetch.http import Fetcher
-from weft.records import Failure, Lease
+from weft.ports import Returned, RoomAhead
+from weft.records import Ended, Failure, FilePosition, Lease
 
 
 class LocalWorker:
@@ -39,14 +39,19 @@ class LocalWorker:
     def fail(self, lease: Lease, failure: Failure) -> None:
         self._fetcher.finished.append((lease, failure))
 
-    def next(self) -> list[Concluded]:
-        return self._pipeline.finish(self._fetcher.finished) if self._fetcher.finished else []
+    def next(self) -> list[Ended]:
+        finished = self._fetcher.finished
+        while finished:
+            processed = self._pipeline.process(*finished.popleft())
+            if processed is not None:
+                return [Ended(processed)]
+        return []
 
     def hand_over(self, to: HandOver | None) -> None:
         """Pages that need the tree are read by somebody else from now on; None: here, as all others."""
-        self._pipeline.hand_over = to
+        self._pipeline.hand_over(to)
 
-    def room_ahead(self, untaken: int) -> Iterable[tuple[int, int, int]]:
+    def room_ahead(self, untaken: int) -> Iterable[RoomAhead]:
         return ()
 
     def start_ahead(self, place: int, lease: Lease, addresses: Sequence[str]) -> None:
@@ -55,22 +60,22 @@ class LocalWorker:
     def feed(self, take_ahead: Callable[[], None]) -> None:
         return
 
-    def brought_back(self) -> list[tuple[Lease, bool]]:
+    def brought_back(self) -> list[Returned]:
         return []
 
     def recall(self) -> None:
         return
 
-    async def cancel_all(self) -> list[tuple[Lease, bool]]:
-        return [(lease, True) for lease in self._fetcher.cancel_all()]
+    async def cancel_all(self) -> list[Returned]:
+        return [Returned(lease, was_asked=True) for lease in self._fetcher.cancel_all()]
 
-    def flush(self) -> Mapping[str, tuple[int, bool]]:
+    def flush(self) -> Mapping[str, FilePosition]:
         self._pipeline.archive.flush()
         return self._pipeline.archive.positions()
 
     def pids(self) -> list[int]:
         return []
 
-    async def close(self) -> Mapping[str, tuple[int, bool]]:
+    async def close(self) -> Mapping[str, FilePosition]:
         self._pipeline.archive.close()
         return self._pipeline.archive.positions()

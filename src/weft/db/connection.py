@@ -14,6 +14,9 @@ from weft.text.human import command
 
 Migration = Callable[[sqlite3.Connection], None]
 
+DatabaseError = sqlite3.Error
+"""Any failure of the database, for modules that know no SQL; ``explain`` makes a sentence of it."""
+
 APPLICATION_ID = 0x77656674  # "weft": tells our file from another program's
 BUSY_MS = 10_000
 PATH_MAX_B = 500  # SQLite's bound is 512, and -journal comes behind the name
@@ -140,8 +143,11 @@ def open_writer(path: Path, migrations: tuple[Migration, ...], cache_b: int = 64
     return Database(connection, path)
 
 
-def open_reader(path: Path, newest: int) -> sqlite3.Connection:
-    """A read-only connection. It never holds a snapshot longer than one statement, so the WAL can be checkpointed."""
+def open_reader(path: Path, newest: int, lend: Migration | None = None) -> sqlite3.Connection:
+    """A read-only connection. It never holds a snapshot longer than one statement, so the WAL can be checkpointed.
+
+    ``lend`` may give the connection temporary views before it is closed to all writing.
+    """
     if not path.is_file():
         raise FolderError(f"{path.parent} holds no crawl (there is no {path.name} in it): {HOW_TO_BEGIN}")
     # Plainly read-only; where a killed writer left something to be recovered, by a connection that may recover it;
@@ -149,7 +155,7 @@ def open_reader(path: Path, newest: int) -> sqlite3.Connection:
     trouble: sqlite3.Error | None = None
     for mode in ("mode=ro", "mode=rw", "mode=ro&immutable=1"):
         try:
-            return _reading(path, mode, newest)
+            return _reading(path, mode, newest, lend)
         except sqlite3.OperationalError as error:
             if not getattr(error, "sqlite_errorname", "").startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")):
                 raise FolderError(explain(error, path)) from error
@@ -162,10 +168,12 @@ def open_reader(path: Path, newest: int) -> sqlite3.Connection:
     raise FolderError(explain(trouble, path)) from trouble
 
 
-def _reading(path: Path, mode: str, newest: int) -> sqlite3.Connection:
+def _reading(path: Path, mode: str, newest: int, lend: Migration | None) -> sqlite3.Connection:
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, isolation_level=None)
     try:
         connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+        if lend is not None:
+            lend(connection)
         connection.execute("PRAGMA query_only = ON")
         _refuse_foreign(connection, path, connection.execute("PRAGMA user_version").fetchone()[0], newest)
     except BaseException:

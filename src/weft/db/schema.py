@@ -69,13 +69,17 @@ SELECT p.id AS from_page, CASE WHEN t.page = 0 THEN NULL ELSE coalesce(t.page, t
        json_extract(l.value, '$[2]') AS offered, v.id AS visit
 FROM page p JOIN visit v ON v.id = p.visit JOIN link_pack k0 ON k0.visit = v.id, json_each(k0.links) l
      JOIN url t ON t.id = json_extract(l.value, '$[0]') JOIN link_kind k ON k.id = json_extract(l.value, '$[1]');
-CREATE VIEW document AS
+"""
+
+PAGE_URL = """VIEW page_url AS
+SELECT p.id AS page, u.id AS url, u.text FROM page p JOIN url u ON u.id = coalesce(p.url, p.id)"""
+
+DOCUMENT = """VIEW document AS
 SELECT p.id, s.name AS site, u.text AS url, coalesce(p.key, o.text) AS key, p.state, p.reason, p.depth, p.attempts,
        v.status, coalesce(v.cause, p.cause) AS cause, v.type, v.encoding, v.language, v.title, v.size, v.hash,
        strftime('%Y-%m-%dT%H:%M:%SZ', v.started_ms / 1000, 'unixepoch') AS fetched_at, v.redirect_to, v.canonical
-FROM page p JOIN site s ON s.id = p.site JOIN url o ON o.id = p.id JOIN url u ON u.id = coalesce(p.url, p.id)
-     LEFT JOIN visit v ON v.id = p.visit;
-"""
+FROM page p JOIN site s ON s.id = p.site JOIN url o ON o.id = p.id JOIN page_url u ON u.page = p.id
+     LEFT JOIN visit v ON v.id = p.visit"""
 
 SORTED_RUNS = """
 DROP TABLE seen;
@@ -127,5 +131,19 @@ def narrow_the_queue(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE INDEX page_queue ON page(site, priority) WHERE state = 'W' AND retry_ms IS NULL")
 
 
-MIGRATIONS = (create, keep_duplicates, sort_the_seen_set, find_sketches, narrow_the_queue)
+def name_the_urls_of_pages(connection: sqlite3.Connection) -> None:
+    """A view of the URL of each page, and the view of documents upon it."""
+    _run(connection, f"CREATE {PAGE_URL};\nDROP VIEW IF EXISTS document;\nCREATE {DOCUMENT}")
+
+
+MIGRATIONS = (
+    create, keep_duplicates, sort_the_seen_set, find_sketches, narrow_the_queue, name_the_urls_of_pages,
+)  # fmt: skip
 VERSION = len(MIGRATIONS)
+_VERSION_WITH_PAGE_URL = 6
+
+
+def lend_views(connection: sqlite3.Connection) -> None:
+    """Gives a reader of a folder of an earlier schema the view that is not in it; in the folder nothing changes."""
+    if connection.execute("PRAGMA user_version").fetchone()[0] < _VERSION_WITH_PAGE_URL:
+        connection.execute(f"CREATE TEMP {PAGE_URL}")

@@ -22,6 +22,7 @@ import msgspec
 
 from weft.derive.table import Column, write_table
 from weft.errors import SpecError, WeftError
+from weft.extras import need
 from weft.folder import Folder
 from weft.text.safe import cell, in_json
 
@@ -65,7 +66,7 @@ def write_rows(
     """Writes all rows to the file, or to the standard output; ``SpecError`` where that cannot be."""
     form = format_of(asked, file)
     if form == "parquet":
-        need_pyarrow()
+        need("parquet")
         if file is None and sys.stdout.isatty():
             raise SpecError("parquet is no text: write it to a file with -o FILE")
     with output(file, folder) as out:
@@ -150,14 +151,6 @@ def _write_csv(rows: Iterable[Row], kind: type[Row], out: IO[bytes]) -> None:
         out.write(text.getvalue().encode("utf-8"))
         text.seek(0)
         text.truncate()
-
-
-def need_pyarrow() -> None:
-    """Raises ``SpecError`` where pyarrow is not installed."""
-    try:
-        import pyarrow.parquet  # noqa: F401
-    except ImportError:
-        raise SpecError("parquet needs pyarrow, which is not installed: pip install pyarrow") from None
 
 
 def _write_parquet(rows: Iterable[Row], kind: type[Row], out: IO[bytes]) -> None:

@@ -16,6 +16,7 @@ import msgspec
 from weft.clock import Clock
 from weft.db.connection import insert
 from weft.errors import Reason
+from weft.frontier.given import Memory, Policies
 from weft.frontier.links import (
     Infos,
     KnownLinks,
@@ -41,10 +42,10 @@ from weft.frontier.seen import (
     url_id_of,
 )
 from weft.frontier.site_names import SiteNames
-from weft.ports import Judge, Parent
+from weft.ports import Parent
 from weft.records import Link, LinkKind, Links
-from weft.spec import CrawlSpec
-from weft.url import Normalizer, site_of
+from weft.spec import CrawlSpec, PageOrder
+from weft.url import site_of
 
 _A = LinkKind.A.value
 _REDIRECT = LinkKind.REDIRECT.value
@@ -55,23 +56,22 @@ class Discovery:
     """See the module. ``admitted`` and ``moved`` tell the frontier which pages joined, or moved in, the queue."""
 
     def __init__(
-        self, connection: sqlite3.Connection, spec: CrawlSpec, judge: Judge, normalizer: Normalizer, clock: Clock,
-        schedule: Schedule, counts: dict[str, int], *, hash_seed: int, cache_entries: int,
-        run_entries: int,
+        self, connection: sqlite3.Connection, spec: CrawlSpec, policies: Policies, clock: Clock, schedule: Schedule,
+        counts: dict[str, int], memory: Memory,
     ) -> None:  # fmt: skip
         self._db = connection
-        self._judge = judge
-        self._normalizer = normalizer
+        self._judge = policies.judge
+        self._normalizer = policies.normalizer
         self._clock = clock
         self._schedule = schedule
         self._counts = counts
-        self._dfs = spec.politeness.order == "dfs"
+        self._dfs = spec.politeness.order is PageOrder.DFS
         followed = {kind.value for kind in LinkKind if kind.label in spec.scope.followed}
         self._by_kind = bytes(number in followed for number in range(max(LinkKind) + 1))
         self._by_redirects = bytes(number in followed and number == _REDIRECT for number in range(max(LinkKind) + 1))
         self._heeds_nofollow = not spec.scope.follow_nofollow
         self._longest_b = spec.limits.max_url_b
-        self.seen = Seen(connection, hash_seed, cache_entries, run_entries)
+        self.seen = Seen(connection, memory.hash_seed, memory.cache_entries, memory.run_entries)
         self.site_names = SiteNames(connection, counts)
         self._page_sites: dict[str, PageSite] = {}  # by the prefix of their URLs
         self.in_flight: dict[int, PageInFlight] = {}  # the pages taken and not settled

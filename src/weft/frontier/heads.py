@@ -56,8 +56,8 @@ class Heads:
         while site.cursor is not END:
             size = self._size()
             rows = self._db.execute(
-                "SELECT p.id, p.priority, u.id, u.text, p.depth, p.hops, p.chain, p.attempts FROM page p"
-                " JOIN url u ON u.id = coalesce(p.url, p.id)"
+                "SELECT p.id, p.priority, u.url, u.text, p.depth, p.hops, p.chain, p.attempts FROM page p"
+                " JOIN page_url u ON u.page = p.id"
                 " WHERE p.site = ? AND p.state = 'W' AND p.retry_ms IS NULL AND (p.priority, p.id) > (?, ?)"
                 " ORDER BY p.priority, p.id LIMIT ?",
                 (site.id, *site.cursor, size),
@@ -78,8 +78,8 @@ class Heads:
     def load_retries(self, now: float) -> None:
         """Brings pages whose time to be tried again has come to the heads of their sites."""
         rows = self._db.execute(
-            "SELECT p.id, p.site, p.priority, u.id, u.text, p.depth, p.hops, p.chain, p.attempts, p.retry_ms"
-            " FROM page p JOIN url u ON u.id = coalesce(p.url, p.id)"
+            "SELECT p.id, p.site, p.priority, u.url, u.text, p.depth, p.hops, p.chain, p.attempts, p.retry_ms"
+            " FROM page p JOIN page_url u ON u.page = p.id"
             " WHERE p.state = 'W' AND p.retry_ms IS NOT NULL ORDER BY p.retry_ms LIMIT ?",
             (RETRIES_AT_ONCE,),
         ).fetchall()

@@ -6,19 +6,16 @@ Politeness and robots.txt are inside: there is no other way to a lease. Nothing 
 from __future__ import annotations
 
 import heapq
-from collections import deque
 from collections.abc import Callable
 
 from weft.clock import Clock
-from weft.frontier.budgets import Budgets
-from weft.frontier.heads import Heads
+from weft.frontier.given import Policies, Queues
 from weft.frontier.pace import next_pace_s
 from weft.frontier.polite import Schedule, Site, Waiting
 from weft.frontier.settling import Settling
-from weft.frontier.sites import Sites
-from weft.ports import Ask, Gate, Hold, Judge, Pass, Refuse
+from weft.ports import Ask, Hold, Pass, Refuse
 from weft.records import PAGE, Failure, Lease, Purpose, Verdict
-from weft.spec import Politeness
+from weft.spec import Pace, PageOrder, Politeness
 
 AddressOf = Callable[[str], tuple[str, ...] | Failure | None]
 RESOLVING_MOST = 1_000  # sites whose address is being asked for: then no more come from disk
@@ -30,12 +27,13 @@ class Leases:
     """See the module. ``unresolved`` are the sites whose address is to be asked for, ``resolving`` how many wait."""
 
     def __init__(
-        self, politeness: Politeness, judge: Judge, gate: Gate, schedule: Schedule, sites: Sites, heads: Heads,
-        budgets: Budgets, settling: Settling, clock: Clock, address_of: AddressOf,
+        self, politeness: Politeness, policies: Policies, schedule: Schedule, queues: Queues, settling: Settling,
+        clock: Clock, address_of: AddressOf,
     ) -> None:  # fmt: skip
-        self._judge = judge
-        self._is_suspect = judge.is_suspect
-        self._ask_robots = gate.check
+        sites, heads, budgets = queues
+        self._judge = policies.judge
+        self._is_suspect = policies.judge.is_suspect
+        self._ask_robots = policies.gate.check
         self._schedule = schedule
         self._sites = sites
         self._heads = heads
@@ -47,11 +45,11 @@ class Leases:
         self._has_budgets = budgets.has_any
         self._is_spent = budgets.is_spent
         self._answered = budgets.answered
-        self._breadth_first = politeness.order == "bfs"
-        self._auto_pace = politeness.pace == "auto"
+        self._breadth_first = politeness.order is PageOrder.BFS
+        self._auto_pace = politeness.pace is Pace.AUTO
         self._longest_pace_s = politeness.max_crawl_delay_s
         self._in_flight = settling.in_flight
-        self.unresolved: deque[Site] = deque()
+        self.unresolved: list[Site] = []
         self.resolving = 0
         self.refused_site_requests: list[tuple[Lease, Refuse]] = []
         self._site_request_ips: dict[tuple[Purpose, str], str] = {}
@@ -246,13 +244,13 @@ class Leases:
             times.append(sweep_s)
         return max(0.0, min(times)) if times else None
 
-    def rests_long(self, max_wait_s: float) -> float | None:
-        """Seconds to the next turn, if that is longer than ``max_wait_s`` and than the site's own delay; else None."""
+    def rests_long(self, max_wait_s: float) -> bool:
+        """Whether the next turn is farther away than ``max_wait_s``, and than the site's own delay."""
         wait_s = self.wait_s()
         if wait_s is None or wait_s <= max_wait_s:
-            return None
+            return False
         site = self._schedule.first_sleeper()
-        return None if site is not None and wait_s <= site.gap_s else wait_s
+        return site is None or wait_s > site.gap_s
 
     # ---- their requests --------------------------------------------------------------------------------------
 

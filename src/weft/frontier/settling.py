@@ -9,43 +9,15 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 
-import msgspec
-
 from weft.clock import Clock
 from weft.errors import POLICIES, Cause
-from weft.frontier.budgets import Budgets
 from weft.frontier.discovery import Discovery
-from weft.frontier.heads import Heads
+from weft.frontier.given import Queues
 from weft.frontier.pages import PageInFlight
 from weft.frontier.polite import Schedule, Site, Waiting
 from weft.frontier.seen import url_id_of
-from weft.frontier.sites import Sites
 from weft.ports import Refuse
-from weft.records import Lease, Verdict
-
-
-class Settled(msgspec.Struct, frozen=True, gc=False):
-    """How a lease ended. ``retry_s``: it waits again; ``again_at``: the same page asked at another URL of its key.
-
-    ``redirect_to`` is where a redirect leads, in a crawl that keeps cookies; ``sets_cookie``: it had one.
-    """
-
-    lease: Lease
-    state: str
-    visit: int | None = None
-    cause: Cause | None = None
-    stored_2xx: bool = False
-    retry_s: float | None = None
-    again_at: str | None = None
-    redirect_to: str | None = None
-    sets_cookie: bool = False
-    status: int | None = None
-
-    @property
-    def is_broken(self) -> bool:
-        """Whether a link to the page is broken: there is no answer, or one that is an error."""
-        return self.cause is not None or (self.status is not None and self.status >= 400)
-
+from weft.records import Settled, Verdict
 
 GATE_REDIRECTS = 4  # of a gate that leads back to where it was met
 GATE_PASSES = 3  # how often a page is asked again behind its gate
@@ -55,19 +27,19 @@ class Settling:
     """See the module. ``refused``, ``given_back`` and ``brought_back`` wait for the next tick."""
 
     def __init__(
-        self, connection: sqlite3.Connection, discovery: Discovery, schedule: Schedule, sites: Sites, heads: Heads,
-        clock: Clock, counts: dict[str, int], budgets: Budgets,
+        self, connection: sqlite3.Connection, discovery: Discovery, schedule: Schedule, queues: Queues, clock: Clock,
+        counts: dict[str, int],
     ) -> None:  # fmt: skip
         self._db = connection
         self._discovery = discovery
         self.in_flight = discovery.in_flight
         self._schedule = schedule
-        self._sites = sites
-        self._heads = heads
+        self._sites = queues.sites
+        self._heads = queues.heads
         self._clock = clock
         self._counts = counts
-        self._answered = budgets.answered
-        self._cut_sites = budgets.cut_sites
+        self._answered = queues.budgets.answered
+        self._cut_sites = queues.budgets.cut_sites
         self._settled: list[int] = []
         self.refused: list[tuple[int, Refuse | Verdict]] = []
         self.given_back: list[int] = []

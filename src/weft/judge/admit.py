@@ -12,7 +12,7 @@ from weft.judge.scope import Patterns, make_scope, suffix_of
 from weft.judge.traps import TrapBook
 from weft.ports import Parent
 from weft.records import ADMITTED, LinkKind, Verdict
-from weft.spec import CrawlSpec, Paces
+from weft.spec import CrawlSpec, Match, Paces, ScopeKind
 from weft.url import host_of, path_of, scheme_of, site_of
 
 # "Bad ports" of the Fetch standard (https://fetch.spec.whatwg.org/#bad-port): services that are no web servers.
@@ -64,7 +64,7 @@ class Admission:
         self._scope = make_scope(scope, ())
         self._accept = Patterns("accept", scope.accept) or None
         self._reject = Patterns("reject", scope.reject) or None
-        self._by_name = scope.match == "name"
+        self._by_name = scope.match is Match.NAME
         self._is_exact = scope.exact
         self._max_url_b = spec.limits.max_url_b
         self._same_scheme = scope.same_scheme
@@ -77,7 +77,7 @@ class Admission:
         self._origins: dict[str, Verdict | None] = {}
         self._new_sites: list[str] = []
         traps = spec.traps
-        if scope.scope in ("host", "path"):  # the hosts are those that the user named
+        if scope.scope in (ScopeKind.HOST, ScopeKind.PATH):  # the hosts are those that the user named
             traps = msgspec.structs.replace(traps, hosts_per_domain=0)
         self._traps = book = TrapBook(traps, now_year, suffix_of(scope))
         # given on as they are, without a call in between: each is asked for every page

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.judge.sketch import BINS, EMPTY, FUNCTIONS
+from weft.spec import MinHash, Similarity
 
 Sketches = NDArray[np.uint16 | np.uint32]
 
@@ -26,20 +27,20 @@ class Likeness(msgspec.Struct, frozen=True):
     """When two pages are near-duplicates."""
 
     threshold: float = 0.99
-    minhash: str = "fast"
-    similarity: str = "jaccard"
+    minhash: MinHash = MinHash.FAST
+    similarity: Similarity = Similarity.JACCARD
 
     @property
     def width(self) -> int:
-        return BINS if self.minhash == "fast" else FUNCTIONS
+        return BINS if self.minhash is MinHash.FAST else FUNCTIONS
 
     @property
     def dtype(self) -> type[np.uint16] | type[np.uint32]:
-        return np.uint16 if self.minhash == "fast" else np.uint32
+        return np.uint16 if self.minhash is MinHash.FAST else np.uint32
 
     @property
     def by_signature(self) -> bool:
-        return self.similarity == "signature"
+        return self.similarity is Similarity.SIGNATURE
 
 
 class Bands(msgspec.Struct, frozen=True):

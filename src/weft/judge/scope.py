@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, assert_never
 
 from weft import spec
 from weft.errors import SpecError
+from weft.spec import ScopeKind
 from weft.url import domain_of, host_of, is_public_suffix, parse, path_of, site_of
-
-SCOPES = ("host", "domain", "seed-domain", "path", "free")
 
 
 class ScopeRule(Protocol):
@@ -32,26 +31,25 @@ class ScopeRule(Protocol):
 def make_scope(scope: spec.Scope, seeds: Sequence[str]) -> ScopeRule:
     """The rule that the specification names, for these start addresses."""
     name, _, rest = scope.scope.partition(":")
+    if name not in set(ScopeKind):
+        raise _unknown(scope.scope, name)
+    kind = ScopeKind(name)
     rule: ScopeRule
-    match name:
-        case "host":
+    match kind:
+        case ScopeKind.HOST:
             rule = _Hosts()
-        case "domain":
+        case ScopeKind.DOMAIN:
             rule = _Domains()
-        case "seed-domain":
+        case ScopeKind.SEED_DOMAIN:
             rule = _SeedDomains()
-        case "path":
+        case ScopeKind.PATH:
             rule = _Paths()
-        case "free":
+        case ScopeKind.FREE:
             rule = _Free()
-        case "suffix":
+        case ScopeKind.SUFFIX:
             return _Suffix(suffix_of(scope))
         case _:
-            from difflib import get_close_matches
-
-            near = get_close_matches(name, (*SCOPES, "suffix"), 1)
-            hint = f" (did you mean {near[0]}?)" if near else ""
-            raise SpecError(f"scope {scope.scope!r} is not known{hint}: choose {', '.join(SCOPES)} or suffix:NAME")
+            assert_never(kind)
     if rest:
         raise SpecError(f"scope {scope.scope!r}: only suffix:NAME takes a name")
     for url in seeds:
@@ -59,10 +57,19 @@ def make_scope(scope: spec.Scope, seeds: Sequence[str]) -> ScopeRule:
     return rule
 
 
+def _unknown(text: str, name: str) -> SpecError:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(ScopeKind), 1)
+    hint = f" (did you mean {near[0]}?)" if near else ""
+    names = ", ".join(kind for kind in ScopeKind if kind is not ScopeKind.SUFFIX)
+    return SpecError(f"scope {text!r} is not known{hint}: choose {names} or suffix:NAME")
+
+
 def suffix_of(scope: spec.Scope) -> str:
     """The name of ``suffix:NAME`` as hosts are written, without its leading dot; "" for the other scopes."""
     name, _, text = scope.scope.partition(":")
-    if name != "suffix":
+    if name != ScopeKind.SUFFIX:
         return ""
     bare = text.strip().strip(".")
     url = parse(f"http://{bare}/") if bare else None

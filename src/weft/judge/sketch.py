@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, assert_never
 
 import numpy as np
 from isal import isal_zlib
 from numpy.typing import NDArray
+
+from weft.spec import MinHash
 
 Hashes = NDArray[np.uint64]
 Sketcher = Callable[[str], bytes]
@@ -60,12 +62,12 @@ _FEW = 64
 _IsalError: type[Exception] = isal_zlib.IsalError  # type: ignore[assignment]  # its stub names an instance
 
 
-def sketcher(kind: str, *, with_text: bool = False) -> Sketcher:
+def sketcher(kind: MinHash, *, with_text: bool = False) -> Sketcher:
     """The function that makes sketches of a kind: ``fast`` or ``classic``. Of a text without shingles it gives b"".
 
     ``with_text``: the text is kept behind the sketch, packed, for crawls that keep no bodies.
     """
-    sketch = {"fast": fast_sketch, "classic": classic_sketch}[kind]
+    sketch = _sketch_of(kind)
     if not with_text:
         return sketch
 
@@ -76,12 +78,28 @@ def sketcher(kind: str, *, with_text: bool = False) -> Sketcher:
     return sketch_and_text
 
 
-def sketch_size(kind: str) -> int:
+def _sketch_of(kind: MinHash) -> Sketcher:
+    match kind:
+        case MinHash.FAST:
+            return fast_sketch
+        case MinHash.CLASSIC:
+            return classic_sketch
+        case _:
+            assert_never(kind)
+
+
+def sketch_size(kind: MinHash) -> int:
     """How many bytes the sketch takes; what stands behind them is the text."""
-    return {"fast": 2 * BINS, "classic": 4 * FUNCTIONS}[kind]
+    match kind:
+        case MinHash.FAST:
+            return 2 * BINS
+        case MinHash.CLASSIC:
+            return 4 * FUNCTIONS
+        case _:
+            assert_never(kind)
 
 
-def kept_text(data: bytes, kind: str) -> str | None:
+def kept_text(data: bytes, kind: MinHash) -> str | None:
     """The text that a sketch was kept with; None where there is none, or it is damaged."""
     packed = data[sketch_size(kind) :]
     try:

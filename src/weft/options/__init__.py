@@ -1,4 +1,4 @@
-"""Options of a crawl: one table, and all that is made from it.
+"""Options of a crawl: all that is made from the fields of ``weft.spec``.
 
 ``crawl_order`` and ``resume_order`` turn a command line into a ``CrawlSpec``; ``read_spec`` and ``write_spec`` keep it
 in crawl.toml; ``differences`` tells what may not change on resume; ``reference_markdown`` is the manual's page.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from weft.options.build import (
     Difference,
-    Order,
     crawl_order,
     differences,
     read_spec,
@@ -17,9 +16,10 @@ from weft.options.build import (
     spec_of,
     write_spec,
 )
-from weft.options.option import Option, Run, opposite, value_in
+from weft.options.keywords import keywords_module
+from weft.options.option import BY_NAME, GROUPS, OPTIONS, Option, opposite, value_in
+from weft.options.presets import PRESETS
 from weft.options.reference import reference_markdown
-from weft.options.table import BY_NAME, GROUPS, OPTIONS, PRESETS
 from weft.options.toml import read_toml, write_toml
 
 __all__ = [
@@ -29,10 +29,9 @@ __all__ = [
     "PRESETS",
     "Difference",
     "Option",
-    "Order",
-    "Run",
     "crawl_order",
     "differences",
+    "keywords_module",
     "opposite",
     "read_spec",
     "read_toml",

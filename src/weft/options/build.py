@@ -10,13 +10,14 @@ from typing import Any
 import msgspec
 
 from weft.errors import SpecError
-from weft.options.option import Option, Run, value_in
+from weft.options.lists import lines_of
+from weft.options.option import BY_NAME, OPTIONS, Option, value_in
+from weft.options.presets import PRESETS
 from weft.options.reference import readable
 from weft.options.sites import settings_of
-from weft.options.table import BY_NAME, OPTIONS, PRESETS
 from weft.options.toml import Given, SpecFile, read_toml, withheld_secrets, write_toml, written_value
-from weft.options.values import Context, Value, lines_of
-from weft.spec import CrawlSpec, Politeness
+from weft.options.values import Context, Value
+from weft.spec import CrawlSpec, Mode, Order, Politeness, Run
 
 SPEC_FILE = "crawl.toml"  # as in weft.folder, which help need not load
 LEAST_SKIPPED = 0.5  # texts less alike than this share too little to be looked up page by page
@@ -25,13 +26,6 @@ TARANTULA = ".conf"
 
 Warn = Callable[[str], None]
 Layer = Mapping[str, Given]
-
-
-class Order(msgspec.Struct, frozen=True):
-    """What the user ordered: a crawl, and how this run of it behaves."""
-
-    spec: CrawlSpec
-    run: Run
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -139,7 +133,7 @@ def write_spec(path: Path, spec: CrawlSpec) -> None:
     beside.replace(path)
 
 
-def spec_of(seeds: Sequence[str], options: Mapping[str, object]) -> CrawlSpec:
+def spec_of(seeds: Sequence[str | os.PathLike[str]], options: Mapping[str, object]) -> CrawlSpec:
     """The specification that a Python caller asks for: ``spec_of(["https://example.org"], {"max_pages": 100})``.
 
     Names are those of the options with underscores; values are of Python's types or written as on the command line.
@@ -286,7 +280,7 @@ def _assembled(layers: Sequence[Layer], *, check_files: bool = True) -> tuple[Cr
     values: dict[str, Value] = {option.name: option.default for option in OPTIONS}
     mode = next((layer["mode"] for layer in reversed(layers) if "mode" in layer), None)
     preset = _read(BY_NAME["mode"], mode, None, check_files) if mode else None
-    if isinstance(preset, str):
+    if isinstance(preset, Mode):
         values |= PRESETS[preset]
     for layer in layers:
         for name, given in layer.items():

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from weft.spec import ScopeKind
 from weft.text.patterns import regex
 
 _HEADER_NAME = regex(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)
@@ -123,9 +124,9 @@ def nameserver(text: str) -> str:
 
 def scope(text: str) -> str:
     """One of the scopes, ``suffix:`` with a domain behind it."""
-    names = ("host", "domain", "seed-domain", "path", "free")
+    names = [kind.value for kind in ScopeKind if kind is not ScopeKind.SUFFIX]
     name, colon, rest = text.lower().partition(":")
-    if name == "suffix" and rest.strip("."):
+    if name == ScopeKind.SUFFIX and rest.strip("."):
         return f"suffix:{canonical_host(rest.strip('.'))}"
     if text.lower() in names and not colon:
         return text.lower()

@@ -1,34 +1,38 @@
-"""What an option is: a name, a field of the specification, and a way to read and write its value."""
+"""The options of a crawl, made from the fields of the specification: names, kinds of values, groups."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
+from typing import TypeVar
 
 import msgspec
+from msgspec.structs import FieldInfo
 
+from weft.options.kinds import kind_of
 from weft.options.values import Kind, Value
-from weft.spec import CrawlSpec
+from weft.spec import About, CrawlSpec, Group, Order, Reader, Run
 
-
-class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """What belongs to one run of ``weft crawl`` and is no part of the crawl itself."""
-
-    output: str | None = None
-    fresh: bool = False
-    quiet: bool = False
-    watch: bool = False
-    log: str = "files"
+_D = TypeVar("_D", About, Group)
+MANY = "; may be given many times"
+_UNITS = ("_s", "_b")
 
 
 class Option(msgspec.Struct, frozen=True):
-    """One option: its name, where its value goes, how it is read, and what a reader should know."""
+    """One option: a field of the specification, or of a run, and what a reader should know of it.
+
+    The flag is ``--NAME``, the key in TOML is ``NAME``, in Python it is ``NAME`` with underscores.
+    """
 
     name: str
-    path: str
+    section: str  # empty for fields of ``CrawlSpec`` itself, "run" for those of ``Run``
+    field: str
+    type: object
     kind: Kind
     group: str
     help: str
     example: str = ""
+    usual: bool = False  # shown by `--help`
     may_change: bool = False  # on resume
     secret: bool = False
     short: str = ""
@@ -38,13 +42,8 @@ class Option(msgspec.Struct, frozen=True):
         return f"--{self.name}"
 
     @property
-    def section(self) -> str:
-        """The struct that holds the field; empty for fields of ``CrawlSpec`` itself."""
-        return self.path.rpartition(".")[0]
-
-    @property
-    def field(self) -> str:
-        return self.path.rpartition(".")[2]
+    def python_name(self) -> str:
+        return self.name.replace("-", "_")
 
     @property
     def in_spec(self) -> bool:
@@ -52,25 +51,12 @@ class Option(msgspec.Struct, frozen=True):
 
     @property
     def default(self) -> Value:
-        return value_in(Run() if not self.in_spec else CrawlSpec(), self)
+        return value_in(CrawlSpec() if self.in_spec else Run(), self)
 
     @property
     def variable(self) -> str:
         """The environment variable of a secret."""
         return f"WEFT_{self.name.upper()}"
-
-
-class Section(msgspec.Struct, frozen=True):
-    """Options of one group whose values go to one section of the specification."""
-
-    group: str
-    name: str
-
-    def changeable(
-        self, name: str, field: str, kind: Kind, help: str, example: str = "", *, secret: bool = False
-    ) -> Option:
-        """An option that may change on resume."""
-        return Option(name, f"{self.name}.{field}", kind, self.group, help, example, may_change=True, secret=secret)
 
 
 def opposite(option: Option) -> str:
@@ -92,3 +78,57 @@ def default_rules() -> tuple[str, ...]:
     from weft import url
 
     return url.parse_rules("default")
+
+
+def _described(struct: type[msgspec.Struct], by: type[_D]) -> Iterator[tuple[FieldInfo, type, _D]]:
+    """The fields of a struct that have a description of this sort, each with its type."""
+    for field in msgspec.structs.fields(struct):
+        for described in getattr(field.type, "__metadata__", ()):
+            if isinstance(described, by):
+                yield field, field.type.__origin__, described
+
+
+_SECTIONS = [
+    (field.name, struct, group) for holder in (CrawlSpec, Order) for field, struct, group in _described(holder, Group)
+]
+_GROUPS = {group.name: group for _, _, group in _SECTIONS}
+
+GROUPS: dict[str, str] = {name: group.title for name, group in _GROUPS.items()}
+"""The groups of options with their titles, in the order in which they are shown."""
+
+
+def _options() -> Iterator[Option]:
+    """Every option, in the order of the fields."""
+    for field, type_, about in _described(CrawlSpec, About):
+        yield _option("", field, type_, about, _GROUPS[about.group])
+    for section, struct, group in _SECTIONS:
+        for field, type_, about in _described(struct, About):
+            yield _option(section, field, type_, about, _GROUPS[about.group or group.name])
+
+
+def _option(section: str, field: FieldInfo, type_: type, about: About, group: Group) -> Option:
+    """The option of one field; what is not said of it is taken from the field and its group."""
+    reader = next((one for one in field.type.__metadata__ if isinstance(one, Reader)), None)
+    kind = kind_of(field.name, type_, field.default, about, reader)
+    return Option(
+        name=about.name or group.prefix + _without_unit(field.name).replace("_", "-"),
+        section=section,
+        field=field.name,
+        type=type_,
+        kind=kind,
+        group=group.name,
+        help=about.help + (MANY if kind.many else ""),
+        example=about.example or ("" if kind.is_switch else str(kind.write(field.default))),
+        usual=about.usual,
+        may_change=group.may_change if about.may_change is None else about.may_change,
+        secret=about.secret,
+        short=about.short,
+    )
+
+
+def _without_unit(name: str) -> str:
+    return name[:-2] if name.endswith(_UNITS) else name
+
+
+OPTIONS: tuple[Option, ...] = tuple(sorted(_options(), key=lambda option: list(GROUPS).index(option.group)))
+BY_NAME: dict[str, Option] = {option.name: option for option in OPTIONS}

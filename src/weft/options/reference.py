@@ -1,10 +1,11 @@
-"""The manual's page on options, made from the table."""
+"""The manual's page on options, made from the options."""
 
 from __future__ import annotations
 
-from weft.options.option import Option
-from weft.options.table import GROUPS, OPTIONS, PRESETS
+from weft.options.option import BY_NAME, GROUPS, OPTIONS, Option
+from weft.options.presets import PRESETS
 from weft.options.values import Plain
+from weft.spec import Mode
 
 _INTRODUCTION = """# Options of a crawl
 
@@ -47,9 +48,8 @@ def _row(option: Option) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def _preset(mode: str) -> str:
-    by_name = {option.name: option for option in OPTIONS}
-    settings = (f"`{name} = {readable(by_name[name].kind.write(value))}`" for name, value in PRESETS[mode].items())
+def _preset(mode: Mode) -> str:
+    settings = (f"`{name} = {readable(BY_NAME[name].kind.write(value))}`" for name, value in PRESETS[mode].items())
     return f"| `--mode {mode}` | {', '.join(settings)} |"
 
 

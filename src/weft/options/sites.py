@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from weft.options.checks import host_with_port, nearest, shown
-from weft.options.values import Context, Kind, Plain, Value, lines_of, optional, time, whole
+from weft.options.lists import lines_of
+from weft.options.values import Context, Kind, Plain, Value, optional, time, whole
 from weft.spec import NO_BOUND, SitePace
 
 _SETTINGS = {"per-host": whole(1, 10_000), "delay": time(0, 86_400), "max-depth": optional(whole(0))}

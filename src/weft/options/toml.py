@@ -14,8 +14,7 @@ import msgspec
 
 from weft.errors import SpecError
 from weft.options.checks import header_name
-from weft.options.option import Option, value_in
-from weft.options.table import BY_NAME, GROUPS, OPTIONS
+from weft.options.option import BY_NAME, GROUPS, OPTIONS, Option, value_in
 from weft.options.values import Plain, Value
 from weft.spec import CrawlSpec
 from weft.text.patterns import regex

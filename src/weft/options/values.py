@@ -1,4 +1,4 @@
-"""Reads and writes the values of options: units, words, lists, files, secrets.
+"""Reads and writes the values of options: units, words, texts, files. Lists are in ``lists``.
 
 A ``Kind`` reads what a person wrote, on the command line or in a TOML file, into the value that ``CrawlSpec``
 holds, and writes it back in a form that reads the same. Wrong values raise ``ValueError`` with a sentence that
@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 
 import msgspec
 
-from weft.options.checks import header, header_name, nearest, shown
+from weft.options.checks import nearest, shown
 from weft.spec import SitePace
 from weft.text.patterns import regex
 
@@ -66,6 +67,11 @@ class Kind(msgspec.Struct, frozen=True):
     @property
     def is_switch(self) -> bool:
         return self.metavar is None
+
+    @property
+    def names_file(self) -> bool:
+        """Whether the value is the name of a file or folder."""
+        return self.metavar is not None and self.metavar.startswith(("FILE", "FOLDER"))
 
 
 # ---- numbers with units
@@ -212,20 +218,20 @@ def switch(*, means: bool = True) -> Kind:
     return Kind("true or false", None, read, write)
 
 
-def word(*words: str) -> Kind:
+def word(words: type[StrEnum]) -> Kind:
     """One of a few words. Where yes and no are among them, true and false are read as such."""
-    accepts = " or ".join(words)
+    by_text: dict[str, StrEnum] = {member.value: member for member in words}
+    accepts = " or ".join(by_text)
 
     def read(raw: object, _context: Context) -> Value:
-        if isinstance(raw, bool) and "yes" in words:
+        if isinstance(raw, bool) and "yes" in by_text:
             raw = "yes" if raw else "no"
-        if raw not in words:
+        if not isinstance(raw, str) or raw not in by_text:
             hint = f" (nearest: {nearest(raw, words)})" if isinstance(raw, str) else ""
             raise ValueError(f"{shown(raw)} is not {accepts}{hint}")
-        assert isinstance(raw, str)
-        return raw
+        return by_text[raw]
 
-    return Kind(accepts, "|".join(words), read, _as_it_is)
+    return Kind(accepts, "|".join(by_text), read, _as_it_is)
 
 
 def text(metavar: str, check: Callable[[str], str] | None = None, accepts: str = "a text on one line") -> Kind:
@@ -293,81 +299,6 @@ def one_line(raw: object) -> str:
     return line
 
 
-# ---- lists
-
-
-def several(metavar: str, check: Callable[[str], str], accepts: str) -> Kind:
-    """Any number of texts, each checked, in order, each once. The word none empties the list."""
-
-    def read(raw: object, _context: Context) -> Value:
-        return tuple(dict.fromkeys(map(check, lines_of(raw) or ())))
-
-    return Kind(accepts, metavar, read, as_list, many=True)
-
-
-def several_headers() -> Kind:
-    """Header lines; a header given here replaces one of the same name below."""
-
-    def read(raw: object, context: Context) -> Value:
-        lines = lines_of(raw)
-        if lines is None:
-            return ()
-        below = _texts_below(context)
-        new = [header(line) for line in lines]
-        names = {header_name(line) for line in new}
-        return tuple(line for line in below if header_name(line) not in names) + tuple(new)
-
-    return Kind("a header such as 'Accept-Language: sl'", "'NAME: VALUE'", read, as_list, many=True)
-
-
-def choice(metavar: str, names: Callable[[], Sequence[str]], what: str) -> Kind:
-    """Some of a fixed set of names, in the set's order: a full list, or changes to it with + and -."""
-    accepts = f"{what} with commas between: a full list, or + and - before each to add and take away; none for none"
-
-    def read(raw: object, context: Context) -> Value:
-        known = list(names())
-        tokens = [token for part in parts_of(raw) for token in one_line(part).lower().replace(",", " ").split()]
-        if not tokens:
-            return context.below
-        relative = [token for token in tokens if token[0] in "+-"]
-        if relative and len(relative) < len(tokens):
-            raise ValueError(f"{shown(raw)} mixes a full list with changes by + and -; give one or the other")
-        chosen = set(_texts_below(context) if relative else ())
-        for token in tokens if tokens != ["none"] else ():
-            name = token.lstrip("+-")
-            if name not in known:
-                raise ValueError(
-                    f"{shown(name)} is none of {what}: {', '.join(known)} (nearest: {nearest(name, known)})"
-                )
-            if token.startswith("-"):
-                chosen.discard(name)
-            else:
-                chosen.add(name)
-        return tuple(name for name in known if name in chosen)
-
-    return Kind(accepts, metavar, read, lambda value: as_list(value) or ["none"], many=True)
-
-
-def parts_of(raw: object) -> list[object]:
-    """The texts of a list, or one text as a list of one."""
-    if isinstance(raw, str):
-        return [raw]
-    if isinstance(raw, list | tuple):
-        return list(raw)
-    raise ValueError(f"{shown(raw)} is not a text or a list of texts")
-
-
-def lines_of(raw: object) -> list[str] | None:
-    """The texts of a list, empty ones left out; None for the word none, which takes away what holds below, too."""
-    lines = [one_line(part) for part in parts_of(raw)]
-    return None if lines == ["none"] else [line for line in lines if line]
-
-
-def _texts_below(context: Context) -> tuple[str, ...]:
-    below = context.below if isinstance(context.below, tuple) else ()
-    return tuple(text for text in below if isinstance(text, str))
-
-
 def _as_it_is(value: Value) -> Plain:
     assert isinstance(value, str | int)
     return value
@@ -375,8 +306,3 @@ def _as_it_is(value: Value) -> Plain:
 
 def _empty_for_none(value: Value) -> Plain:
     return "" if value is None else _as_it_is(value)
-
-
-def as_list(value: Value) -> list[str]:
-    assert isinstance(value, tuple)
-    return [text for text in value if isinstance(text, str)]

@@ -7,7 +7,7 @@ Ordinary pages are read without a tree (``quick.py``), all others, and those who
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from weft import native
 from weft.parse.content import HTML_TYPES, charset_of, decode, media_type, sniff_encoding
@@ -16,7 +16,7 @@ from weft.parse.quick import QuickPage
 from weft.parse.xhtml import markup_of
 from weft.records import Parsed
 
-__all__ = ["MAX_LINKS", "NeedsTree", "parse_page", "reads_quickly"]
+__all__ = ["MAX_LINKS", "Headers", "NeedsTree", "Reading", "parse_page", "reads_quickly"]
 
 MAX_LINKS: Final = 20_000
 
@@ -30,28 +30,38 @@ def reads_quickly() -> bool:
     return native.is_compiled
 
 
+class Headers(NamedTuple):
+    """The headers of an answer that say something of its document, beside Content-Type."""
+
+    x_robots_tag: Sequence[str] = ()
+    link: Sequence[str] = ()
+    refresh: str | None = None
+    content_language: str | None = None
+
+
+class Reading(NamedTuple):
+    """How documents are read."""
+
+    agents: Collection[str] = ("weft",)  # the names, in lower case, that robots directives may address
+    max_links: int = MAX_LINKS
+    with_text: bool = False  # the visible text is wanted, too
+    may_build: bool = True  # a tree; else ``NeedsTree`` is raised for a page that needs one
+
+
+NO_HEADERS: Final = Headers()
+ORDINARY: Final = Reading()
+
+
 def parse_page(
-    body: bytes,
-    url: str,
-    content_type: str | None = None,
-    x_robots_tag: Sequence[str] = (),
-    link_headers: Sequence[str] = (),
-    refresh_header: str | None = None,
-    content_language: str | None = None,
-    *,
-    agents: Collection[str] = ("weft",),
-    max_links: int = MAX_LINKS,
-    with_text: bool = False,
-    may_build: bool = True,
+    body: bytes, url: str, content_type: str | None = None, headers: Headers = NO_HEADERS, reading: Reading = ORDINARY
 ) -> Parsed:
     """What a document says, whatever it is; never raises, but for ``NeedsTree`` where no tree may be built.
 
-    Of what is no HTML only type and headers count. Links come in document order, those of headers first. ``agents``
-    are the names, in lower case, that robots directives may address; ``with_text``: the visible text is wanted too.
+    Of what is no HTML only type and headers count. Links come in document order, those of headers first.
     """
+    agents, max_links, with_text, may_build = reading
     media = media_type(content_type, body)
     charset = charset_of(content_type)
-    headers = x_robots_tag, link_headers, refresh_header, content_language
     if media not in HTML_TYPES:
         plain = Elements(url, charset or "utf-8", max_links, agents)
         plain.take_headers(*headers)

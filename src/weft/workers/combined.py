@@ -15,9 +15,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from weft.crawl.conclude import Concluded
 from weft.crawl.local import LocalWorker
-from weft.records import Failure, Lease
+from weft.ports import Returned, RoomAhead
+from weft.records import Ended, Failure, FilePosition, Lease
 
 if TYPE_CHECKING:
     from weft.workers.pool import WorkerPool  # loaded where it is needed: most crawls never grow
@@ -95,7 +95,7 @@ class CombinedWorkers:
             and self._local.free(1 << 30) > 0
         )
 
-    def room_ahead(self, untaken: int) -> Iterable[tuple[int, int, int]]:
+    def room_ahead(self, untaken: int) -> Iterable[RoomAhead]:
         return self._pool.room_ahead(untaken) if self._pool is not None else ()
 
     def feed(self, take_ahead: Callable[[], None]) -> None:
@@ -109,7 +109,7 @@ class CombinedWorkers:
     def fail(self, lease: Lease, failure: Failure) -> None:
         self._local.fail(lease, failure)
 
-    def next(self) -> list[Concluded]:
+    def next(self) -> list[Ended]:
         if self._pool is None:
             return self._local.next()
         ended = self._pool.next() if self._reports < REPORTS_IN_A_ROW else []
@@ -119,7 +119,7 @@ class CombinedWorkers:
         self._reports = 0
         return self._local.next() or self._pool.next()
 
-    def brought_back(self) -> list[tuple[Lease, bool]]:
+    def brought_back(self) -> list[Returned]:
         return self._pool.brought_back() if self._pool is not None else []
 
     def recall(self) -> None:
@@ -127,12 +127,12 @@ class CombinedWorkers:
         if self._pool is not None:
             self._pool.recall()
 
-    async def cancel_all(self) -> list[tuple[Lease, bool]]:
+    async def cancel_all(self) -> list[Returned]:
         left = await self._local.cancel_all()
         self._local.hand_over(None)  # nobody is left who could read for us
         return left + (await self._pool.cancel_all() if self._pool is not None else [])
 
-    def flush(self) -> Mapping[str, tuple[int, bool]]:
+    def flush(self) -> Mapping[str, FilePosition]:
         self._grow_if_busy()
         positions = dict(self._local.flush())
         return positions | dict(self._pool.flush()) if self._pool is not None else positions
@@ -140,7 +140,7 @@ class CombinedWorkers:
     def pids(self) -> list[int]:
         return self._pool.pids() if self._pool is not None else []
 
-    async def close(self) -> Mapping[str, tuple[int, bool]]:
+    async def close(self) -> Mapping[str, FilePosition]:
         self._ending = True
         positions = dict(await self._local.close())
         return positions | dict(await self._pool.close()) if self._pool is not None else positions

@@ -10,19 +10,21 @@ that says nothing for too long: frozen from outside, or in a page that it never 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from weft.clock import Clock
-from weft.crawl.conclude import Concluded
 from weft.crawl.machine import share_of_memory
 from weft.crawl.marks import WORKER_SLOTS, add_slots, clear_mark, marked_page
 from weft.errors import BugError, StoreError, WeftError
 from weft.fetch.cookies import CookieJar
 from weft.fetch.http import descriptor_budget
 from weft.folder import Folder
-from weft.records import Failure, Fetched, Lease
+from weft.ports import Returned, RoomAhead
+from weft.records import Ended, Failure, Fetched, FilePosition, Lease
 from weft.spec import CrawlSpec
 from weft.store.bodies import share_bodies
 from weft.store.warc.recovery import cut_files
@@ -40,20 +42,31 @@ END_S = 10.0
 LOOK_S = 5.0  # workers that have work are looked at so often,
 SILENCE_S = 60.0  # and ended when nothing was heard for so long, and the time a request may take
 
+_log = logging.getLogger("weft.workers")
+
+
+class Wanted(NamedTuple):
+    """How many workers there are to be, and where they come from."""
+
+    workers: int
+    beside_crawl: bool = False  # the process of the crawl asks, too
+    fork_server: ForkServer | None = None
+
 
 class WorkerPool:
     """See the module. Use as an async context manager."""
 
     def __init__(
-        self, spec: CrawlSpec, workers: int, folder: Folder, prefix: str, seed_origins: Sequence[str], clock: Clock,
-        jar: CookieJar | None, fork_server: ForkServer | None = None, *, beside_crawl: bool = False,
+        self, spec: CrawlSpec, wanted: Wanted, folder: Folder, prefix: str, seed_origins: Sequence[str], clock: Clock,
+        jar: CookieJar | None,
     ) -> None:  # fmt: skip
+        workers, beside_crawl, fork_server = wanted
         self._spec = spec
         self._size = workers
         self._processes = workers + beside_crawl  # that ask: the crawl's own may be one of them
         self._folder = folder
         self._prefix = prefix
-        self._home_origins = list(seed_origins)
+        self._seed_origins = list(seed_origins)
         self._clock = clock
         self._marks = folder.parsing
         self._at_once = workers * descriptor_budget()
@@ -126,7 +139,7 @@ class WorkerPool:
     def start(self, lease: Lease, addresses: Sequence[str], gap_s: float) -> None:
         self._book.start(lease, addresses, gap_s)
 
-    def room_ahead(self, untaken: int) -> Iterable[tuple[int, int, int]]:
+    def room_ahead(self, untaken: int) -> Iterable[RoomAhead]:
         # the first that is ready begins, and leaves the others their share
         return self._book.room_ahead(untaken) if self._opened else ()
 
@@ -147,19 +160,19 @@ class WorkerPool:
     def fail(self, lease: Lease, failure: Failure) -> None:
         self._book.fail(lease, failure)
 
-    def next(self) -> list[Concluded]:
+    def next(self) -> list[Ended]:
         if self._trouble is not None:
             raise self._trouble
         return self._book.next()
 
-    def brought_back(self) -> list[tuple[Lease, bool]]:
+    def brought_back(self) -> list[Returned]:
         return self._book.brought_back()
 
     def recall(self) -> None:
         self._book.recall_all()
         self._recalled = True
 
-    async def cancel_all(self) -> list[tuple[Lease, bool]]:
+    async def cancel_all(self) -> list[Returned]:
         self._book.end_ahead()
         self._recalled = True
         for member in self._members:
@@ -174,11 +187,11 @@ class WorkerPool:
                 self._end(member)
         return left
 
-    def flush(self) -> Mapping[str, tuple[int, bool]]:
+    def flush(self) -> Mapping[str, FilePosition]:
         news, self._book.news = self._book.news, {}
         return news
 
-    async def close(self) -> Mapping[str, tuple[int, bool]]:
+    async def close(self) -> Mapping[str, FilePosition]:
         self._ending = True
         for member in self._members:
             member.orders.end = True
@@ -289,7 +302,7 @@ class WorkerPool:
             str(self._folder.path),
             member.prefix,
             WORKER_SLOTS + member.slot,
-            self._home_origins,
+            self._seed_origins,
             *self._clock.started,
         )
 
@@ -303,6 +316,7 @@ class WorkerPool:
         if self._ending or self._trouble is not None or (self._recalled and not member.jobs):
             self._wake()
             return
+        _log.warning("a worker process died with %d pages under way; another one takes its place", len(member.jobs))
         for job, activity in self._suspects.blame(member, marked_page(self._marks, WORKER_SLOTS + member.slot)):
             self._book.give_up(member, job, activity)
         self._book.bring_back_all(member)
@@ -327,8 +341,9 @@ class WorkerPool:
         member.line = None
         self._launcher.end(member.number)
         if self._spec.keep.archive:
-            cut_files(self._folder.warc, member.prefix, {file: size for file, (size, _) in member.positions.items()})
-        member.positions = {file: (size, True) for file, (size, _) in member.positions.items()}
+            sizes = {file: place.size_b for file, place in member.positions.items()}
+            cut_files(self._folder.warc, member.prefix, sizes)
+        member.positions = {file: place._replace(is_closed=True) for file, place in member.positions.items()}
 
 
 def _nothing() -> None:

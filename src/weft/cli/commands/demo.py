@@ -13,9 +13,11 @@ from pathlib import Path
 
 from weft.cli.machine import print_json
 from weft.cli.main import tell
-from weft.cli.screen import CsvLogs, LiveScreen, is_terminal
-from weft.crawl.loop import DONE, Observer
+from weft.cli.screen import LiveScreen, is_terminal
+from weft.crawl.events import Observer
+from weft.crawl.logs import CsvLogs
 from weft.demo.run import Facts, run_demo
+from weft.records import StopReason
 from weft.text.human import command, counted, human_bytes
 from weft.text.safe import shown
 
@@ -37,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
         print_json(facts)
     elif not quiet:
         print("\n".join(_styled(line) for line in lines_of(facts)))
-    if reason != DONE:
+    if reason is not StopReason.DONE:
         tell(f"the demo was stopped; what it has is in {folder}")
         return reason.exit_code
     if not facts.complete:

@@ -14,6 +14,7 @@ from weft.errors import SpecError
 from weft.judge.likeness import Likeness
 from weft.options.values import read_fraction
 from weft.spec import Duplicates as Settings
+from weft.spec import MinHash, Similarity
 
 COLUMNS = (
     Column("kind", ("kind",), 5),
@@ -27,7 +28,8 @@ DEFAULT_THRESHOLD = 0.99
 def run(args: argparse.Namespace) -> int:
     threshold = None if args.threshold is None else _threshold(args.threshold)
     with StoredCrawl(args.folder) as crawl, ShownProgress() as progress:
-        like = _likeness(settings_of(crawl), threshold, args.minhash, args.similarity)
+        minhash, similarity = args.minhash and MinHash(args.minhash), args.similarity and Similarity(args.similarity)
+        like = _likeness(settings_of(crawl), threshold, minhash, similarity)
         found = Duplicates(crawl, like, progress)
         rows = found.rows(found.pairs() if args.pairs else found.clusters())
         write_rows(rows, Duplicate, COLUMNS, asked=args.format, file=args.to_file, folder=crawl.folder)
@@ -42,12 +44,14 @@ def _threshold(text: str) -> float:
         raise SpecError(f"--threshold: {error}") from None
 
 
-def _likeness(settings: Settings, threshold: float | None, minhash: str | None, similarity: str | None) -> Likeness:
+def _likeness(
+    settings: Settings, threshold: float | None, minhash: MinHash | None, similarity: Similarity | None
+) -> Likeness:
     """As asked; what was not asked is as the crawl had it."""
     if threshold is None:
         threshold = settings.near if settings.near is not None else DEFAULT_THRESHOLD
-    similarity = similarity or (settings.similarity if minhash is None else "jaccard")
-    if similarity == "signature" and minhash == "fast":
+    similarity = similarity or (settings.similarity if minhash is None else Similarity.JACCARD)
+    if similarity is Similarity.SIGNATURE and minhash is MinHash.FAST:
         raise SpecError("--similarity signature compares what --minhash classic keeps: leave --minhash fast out")
-    minhash = "classic" if similarity == "signature" else minhash or settings.minhash
+    minhash = MinHash.CLASSIC if similarity is Similarity.SIGNATURE else minhash or settings.minhash
     return Likeness(threshold, minhash, similarity)

@@ -264,7 +264,7 @@ FROM pair WHERE id > ? ORDER BY id LIMIT ?
 _PAGES = f"""
 SELECT coalesce(p.key, o.text), u.text, p.id, v.id, CASE WHEN v.cause IS NULL THEN v.status END, v.hash, v.title,
        v.redirect_to, p.id
-FROM page p JOIN url o ON o.id = p.id JOIN url u ON u.id = coalesce(p.url, p.id)
+FROM page p JOIN url o ON o.id = p.id JOIN page_url u ON u.page = p.id
      JOIN visit v ON v.id = (SELECT max(w.id) FROM visit w WHERE w.page = p.id AND w.id <= :newest
                              AND w.purpose = {Purpose.PAGE.value} AND w.status IS NOT 304)
 WHERE p.id > :after ORDER BY p.id LIMIT :most

@@ -95,7 +95,7 @@ SELECT size, digest, visit, page, url FROM (
     SELECT v.size, v.digest, v.id AS visit, p.id AS page, u.text AS url, p.depth, coalesce(p.key, o.text) AS key,
            row_number() OVER (PARTITION BY v.size, v.digest ORDER BY p.depth, coalesce(p.key, o.text)) AS place
     FROM visit v JOIN page p ON p.id = v.page AND p.visit = v.id JOIN url o ON o.id = p.id
-         JOIN url u ON u.id = coalesce(p.url, p.id)
+         JOIN page_url u ON u.page = p.id
     WHERE v.hash = ? AND v.status BETWEEN 200 AND 299)
 WHERE place = 1 ORDER BY depth, key
 """

@@ -159,6 +159,4 @@ SELECT p.id, v.id, v.hash, v.type FROM page p JOIN url o ON o.id = p.id JOIN vis
 WHERE v.status BETWEEN 200 AND 299 AND v.hash IS NOT NULL ORDER BY p.depth, coalesce(p.key, o.text)
 """
 _MEMBERS = "SELECT v.id, v.size, v.digest FROM json_each(?) j JOIN visit v ON v.id = j.value"
-_URLS = """
-SELECT p.id, u.text FROM json_each(?) j JOIN page p ON p.id = j.value JOIN url u ON u.id = coalesce(p.url, p.id)
-"""
+_URLS = "SELECT u.page, u.text FROM json_each(?) j JOIN page_url u ON u.page = j.value"

@@ -15,7 +15,7 @@ from weft.judge.likeness import Likeness, Sketches
 from weft.judge.sketch import Hashes, kept_text, shingles, sketch_size, sketcher
 from weft.parse.content import field_that_counts
 from weft.parse.text import plain_text
-from weft.spec import Limits
+from weft.spec import Limits, MinHash
 
 _CHUNK = 1_000
 _MEMORY_B = 256 << 20  # for each of the tables that are kept in memory; past it they lie in files
@@ -97,15 +97,15 @@ def _max_memory_b(crawl: StoredCrawl) -> int:
         return Limits().max_memory_b
 
 
-def _stored_kind(crawl: StoredCrawl) -> str:
-    """Of which kind the sketches are that the crawl has stored; empty where it has none."""
+def _stored_kind(crawl: StoredCrawl) -> MinHash | None:
+    """Of which kind the sketches are that the crawl has stored; None where it has none."""
     known = crawl.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'sketch'").fetchone()
     if known is None or crawl.connection.execute("SELECT 1 FROM sketch LIMIT 1").fetchone() is None:
-        return ""
+        return None
     try:
         return crawl.spec.duplicates.sketch
     except (SpecError, OSError):
-        return ""
+        return None
 
 
 _SKETCHES = "SELECT s.visit, s.data FROM json_each(?) j JOIN sketch s ON s.visit = j.value"

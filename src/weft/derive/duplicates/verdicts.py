@@ -129,4 +129,4 @@ class _StoredNear(Mapping[int, NearVerdict]):
         return int(count)
 
 
-_URL = "SELECT u.text FROM page p JOIN url u ON u.id = coalesce(p.url, p.id) WHERE p.id = ?"
+_URL = "SELECT text FROM page_url WHERE page = ?"

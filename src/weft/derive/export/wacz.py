@@ -14,7 +14,6 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import msgspec
 
-from weft import __version__
 from weft.derive.export.model import Chosen, first_seed
 from weft.derive.export.warc import write_warc
 from weft.derive.read import Page
@@ -22,6 +21,7 @@ from weft.errors import WeftError
 from weft.parse.content import is_html
 from weft.store.warc.cdxj import CdxRow, write_cdxj
 from weft.text.dates import iso_of_ms
+from weft.text.version import __version__
 
 WACZ_VERSION = "1.1.1"
 _WARC = "data.warc.gz"

@@ -15,15 +15,15 @@ from typing import NamedTuple
 
 from isal import isal_zlib
 
-from weft import __version__
 from weft.derive.export.model import Chosen, first_seed
 from weft.derive.read import StoredCrawl
 from weft.errors import FolderError, SpecError
 from weft.fetch.http.headers import user_agent_of
 from weft.store.warc.cdxj import REVISIT_MIME, CdxRow
 from weft.store.warc.reader import IsalError
-from weft.store.warc.writer import WarcWriter
+from weft.store.warc.writer import Form, WarcWriter
 from weft.text.human import command
+from weft.text.version import __version__
 
 _AT_ONCE = 500
 _OPEN_FILES = 32
@@ -60,11 +60,10 @@ def write_warc(
     writer = WarcWriter(
         folder,
         prefix="export",
-        max_file_b=max_file_b or _LARGEST_FILE_B,
+        form=Form(max_file_b or _LARGEST_FILE_B, name_of=name_of),
         software=f"weft/{__version__}",
         info=warcinfo_of(chosen),
         now=lambda: datetime.now(UTC),
-        name_of=name_of,
     )
     pages = bytearray(crawl.newest_url() + 1)
     count = 0
@@ -74,8 +73,19 @@ def write_warc(
             place = writer.copy(raw, stored.length)
             if note is not None and stored.status is not None and stored.digest is not None:
                 media = REVISIT_MIME if stored.revisit else stored.type or ""
-                note((stored.url, stored.started_ms, media, stored.status, stored.digest, place.length, place.offset,
-                      place.file))  # fmt: skip
+                assert place.offset is not None
+                note(
+                    (
+                        stored.url,
+                        stored.started_ms,
+                        media,
+                        stored.status,
+                        stored.digest,
+                        stored.length,
+                        place.offset,
+                        place.file,
+                    )
+                )
             if stored.page is not None and not pages[stored.page]:
                 pages[stored.page] = 1
                 count += 1

@@ -8,8 +8,8 @@ from pathlib import Path
 from weft.derive.export.model import FILE_FORMS, Choice, Chosen, Written, form_named, stem_of
 from weft.derive.export.target import put_in_place, refuse_file, refuse_folder, workshop
 from weft.derive.read import StoredCrawl
-from weft.derive.rows import need_pyarrow
 from weft.errors import SpecError
+from weft.extras import need
 from weft.ports import Progress, silent
 
 WARC_ENDINGS = (".warc.gz", ".warc")
@@ -40,7 +40,7 @@ def export_crawl(
 
 def _refuse(crawl: StoredCrawl, form: str, target: Path, choice: Choice) -> None:
     if form == "parquet":
-        need_pyarrow()
+        need("parquet")
     if form not in FILE_FORMS:
         refuse_folder(target, crawl.folder, _SIGNS[form], force=choice.force)
         return

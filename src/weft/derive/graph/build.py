@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from weft.derive.graph.groups import GROUP_FIELDS, GroupGraph
-from weft.derive.graph.measures import need_igraph
 from weft.derive.graph.model import Choice, Graph, Level, Value
 from weft.derive.graph.pages import PAGE_FIELDS, PageGraph
 from weft.derive.graph.scene import MOST_NODES
@@ -14,6 +13,7 @@ from weft.derive.graph.select import Nodes
 from weft.derive.graph.where import EdgeFilter, Filter, filters_of
 from weft.derive.read import StoredCrawl
 from weft.errors import SpecError
+from weft.extras import need
 from weft.ports import Progress, silent
 
 _PAGE_COLUMNS = tuple(field.name for field in PAGE_FIELDS)
@@ -25,7 +25,7 @@ _SEVERAL_SITES = 8
 def graph_of(crawl: StoredCrawl, choice: Choice, progress: Progress = silent) -> Graph:
     """The graph of a crawl, ready to be written."""
     if choice.measures:
-        need_igraph()  # said before the work, not after it
+        need("graph")  # said before the work, not after it
     if choice.level is Level.PAGE:
         return page_graph(crawl, choice, progress)
     pages, groups, links = _filters(choice)

@@ -93,8 +93,8 @@ def _stored(crawl: StoredCrawl) -> Iterator[tuple[str, dict[str, Value]]]:
     last = 0
     columns = ", ".join(f"m.{name}" for name in _COLUMNS)
     query = (
-        f"SELECT m.page, u.text, {columns} FROM measure m JOIN page p ON p.id = m.page"
-        " JOIN url u ON u.id = coalesce(p.url, p.id) WHERE m.page > ? ORDER BY m.page LIMIT ?"
+        f"SELECT m.page, u.text, {columns} FROM measure m JOIN page_url u ON u.page = m.page"
+        " WHERE m.page > ? ORDER BY m.page LIMIT ?"
     )
     while True:
         try:

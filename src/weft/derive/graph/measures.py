@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from weft.derive.graph.model import Field, Kind, Value
-from weft.errors import SpecError
+from weft.extras import need
 from weft.ports import Progress, silent
 
 FIELDS = (
@@ -35,14 +35,6 @@ _LEAST_SOURCES = 16
 _SEED = 1
 
 
-def need_igraph() -> None:
-    """Raises ``SpecError`` where igraph is not installed."""
-    try:
-        import igraph  # noqa: F401
-    except ImportError:
-        raise SpecError("measures need igraph, which is not installed: pip install igraph") from None
-
-
 def measures_of(
     count: int,
     pairs: Iterable[tuple[int, Sequence[int]]],
@@ -56,7 +48,7 @@ def measures_of(
     ``pairs`` gives each source with its targets, ``starts`` the nodes that distances are counted from. Parallel edges
     and self-links do not count. ``weights`` belong to the edges in their order.
     """
-    need_igraph()
+    need("graph")
     import igraph
 
     igraph.set_random_number_generator(random.Random(_SEED))

@@ -354,5 +354,5 @@ SELECT p.id, u.text, v.title, v.status, v.type, v.language, v.size, v.hash, v.st
        coalesce((SELECT f.started_ms + coalesce(f.response_ms, 0) FROM visit f WHERE f.id = p.found_in),
                 (SELECT min(s.added_ms) FROM seed s WHERE s.page = p.id))
 FROM json_each(?) j JOIN page p ON p.id = json_extract(j.value, '$[0]')
-     JOIN url u ON u.id = coalesce(p.url, p.id) LEFT JOIN visit v ON v.id = json_extract(j.value, '$[1]')
+     JOIN page_url u ON u.page = p.id LEFT JOIN visit v ON v.id = json_extract(j.value, '$[1]')
 """

@@ -10,7 +10,6 @@ from typing import IO, Any
 from weft.derive.graph.look import Color
 from weft.derive.graph.model import Graph
 from weft.derive.graph.scene import HEIGHT, WIDTH, Curve, Scene, Text, scene_of
-from weft.errors import SpecError
 from weft.ports import Progress, silent
 from weft.text.safe import in_xml
 
@@ -18,19 +17,6 @@ _FONTS = ("DejaVuSans.ttf", "NotoSans-Regular.ttf", "Arial.ttf", "Helvetica.ttc"
 _BOLD = ("DejaVuSans-Bold.ttf", "NotoSans-Bold.ttf", "Arial_Bold.ttf", "LiberationSans-Bold.ttf")
 _FINER = 2  # drawn this many times as large, then made smaller: smooth lines
 _STEPS = 14
-
-
-def need_painter(form: str) -> None:
-    """Raises ``SpecError`` where what a picture needs is not installed."""
-    try:
-        import igraph  # noqa: F401
-
-        if form == "png":
-            import PIL.Image  # noqa: F401
-    except ImportError:
-        raise SpecError(
-            f".{form} needs igraph and Pillow, which are not installed: pip install igraph pillow"
-        ) from None
 
 
 # ---- SVG -------------------------------------------------------------------------------------------------------

@@ -13,12 +13,13 @@ from zlib import crc32
 from weft.derive.graph.build import site_graphs
 from weft.derive.graph.model import Choice, Graph
 from weft.derive.graph.pages import PageGraph
-from weft.derive.graph.paint import need_painter, write_png, write_svg
+from weft.derive.graph.paint import write_png, write_svg
 from weft.derive.graph.text_forms import write_csv, write_dot, write_json, write_pajek, write_parquet
 from weft.derive.graph.xml_forms import write_gexf, write_graphml
 from weft.derive.read import StoredCrawl
-from weft.derive.rows import need_pyarrow, refuse_target
+from weft.derive.rows import refuse_target
 from weft.errors import SpecError, WeftError
+from weft.extras import need
 from weft.folder import Folder
 from weft.ports import Progress, silent
 from weft.url import host_of_site
@@ -49,9 +50,9 @@ def form_of(file: str | Path, asked: str | None = None) -> str:
         said = f"ends in .{form}" if form else "has no ending"
         raise SpecError(f"{file} {said}, which is no form of a graph: there are {known}")
     if form == "parquet":
-        need_pyarrow()
+        need("parquet")
     elif form in PICTURES:
-        need_painter(form)
+        need("graph")
     return form
 
 

@@ -14,12 +14,13 @@ from urllib.parse import urljoin
 import msgspec
 
 from weft.db.connection import explain, open_reader
-from weft.db.schema import VERSION
+from weft.db.schema import VERSION, lend_views
 from weft.derive.read.links import decoded, links_of, packs_of
 from weft.derive.read.model import LinkRow, PackedLink, Page, Place, Status
 from weft.derive.read.pages import page_of, pages_of, verdict_on
-from weft.errors import HOW_TO_BEGIN, NO_URL, FolderError, SpecError
+from weft.errors import HOW_TO_BEGIN, NO_URL, Cause, FolderError, SpecError
 from weft.folder import Folder, not_begun
+from weft.records import RunState, StopReason
 from weft.spec import CrawlSpec
 from weft.text.dates import iso_of_ms
 from weft.url import DEFAULT_RULES, Normalizer, parse
@@ -41,7 +42,7 @@ class StoredCrawl:
         self.folder.require()
         if self.folder.db.stat().st_size == 0:
             raise self._not_begun()
-        self._db = open_reader(self.folder.db, VERSION)
+        self._db = open_reader(self.folder.db, VERSION, lend_views)
         self._is_open, self._thread = True, get_ident()
         try:
             begun = self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'page'").fetchone()
@@ -122,14 +123,16 @@ class StoredCrawl:
         numbers["robots_refused"] = counters.get("forbidden", 0)  # an earlier version counted them as errors
         numbers["errors"] -= numbers["robots_refused"]
         if self.folder.is_running():
-            state, reason = "running", None
+            state, reason = RunState.RUNNING, None
         elif ended is None:  # or was never noted: killed before anything was asked
-            state, reason = "stopped", reason or "killed"
-        elif reason == "min-depth" or (reason in ("done", "failed") and not numbers["waiting"]):
-            state = "done"
+            state, reason = RunState.STOPPED, reason or StopReason.KILLED.value
+        elif reason == StopReason.MIN_DEPTH or (
+            reason in (StopReason.DONE, StopReason.FAILED) and not numbers["waiting"]
+        ):
+            state = RunState.DONE
         else:  # also a crawl that was done and was given more URLs since
-            state = "stopped"
-        if state != "running":  # what a killed run held waits again
+            state = RunState.STOPPED
+        if state is not RunState.RUNNING:  # what a killed run held waits again
             numbers["waiting"] += numbers["running"]
             numbers["running"] = 0
         return Status(
@@ -152,6 +155,21 @@ class StoredCrawl:
     def page_by_id(self, page: int) -> Page | None:
         """One page by its id in the database; None if there is none. In-links are not counted."""
         return page_of(self, page)
+
+    def never_asked(self) -> Iterator[Page]:
+        """The pages that ended without a visit of their own, because their site or its robots.txt does not answer."""
+        last = 0
+        while rows := self._db.execute(_NEVER_ASKED, (last, Cause.ROBOTS_DISALLOWED.value)).fetchall():
+            last = rows[-1][0]
+            yield from (page for (number,) in rows if (page := self.page_by_id(number)) is not None)
+
+    def has_answers(self) -> bool:
+        """Whether an answer is stored, of any status."""
+        return bool(self.scalar("SELECT EXISTS(SELECT 1 FROM visit WHERE status IS NOT NULL)"))
+
+    def sitemaps_read(self) -> int:
+        """How many sitemap files were read."""
+        return self.scalar("SELECT count(*) FROM sitemap WHERE state = 'C'")
 
     def verdict_on(self, page: int) -> Verdict | None:
         """Which page stands for this one, and how alike they are; None for a page that stands for itself.
@@ -282,3 +300,7 @@ _NEWEST_PAGE = """
 SELECT u.text FROM visit v JOIN page p ON p.id = v.page JOIN url u ON u.id = v.url
 WHERE p.site = ? AND v.status BETWEEN 200 AND 299 ORDER BY v.id DESC LIMIT 1
 """
+
+
+_NEVER_ASKED = """SELECT id FROM page WHERE id > ? AND state = 'E' AND visit IS NULL AND cause <> ?
+ORDER BY id LIMIT 1000"""

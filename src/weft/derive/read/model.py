@@ -8,7 +8,7 @@ import msgspec
 
 from weft.derive.body import Content
 from weft.errors import WeftError
-from weft.records import Purpose
+from weft.records import Purpose, RunState
 
 # The visit that counts is the page's newest, or, where that came after we began, its newest before.
 COUNTED_VISIT = f"""CASE WHEN p.visit <= :newest THEN p.visit WHEN p.visit IS NOT NULL THEN
@@ -111,8 +111,8 @@ class LinkRow(msgspec.Struct, frozen=True, kw_only=True):
 class Status(msgspec.Struct, frozen=True, kw_only=True):
     """How far a crawl is, as `weft status --json` shows it."""
 
-    state: str  # running, stopped, done
-    stop_reason: str | None
+    state: RunState
+    stop_reason: str | None  # a StopReason
     known: int
     refused: int
     waiting: int

@@ -189,4 +189,4 @@ class _Once:
 
 _PAGE = """SELECT p.state, p.reason, p.cause, p.visit, v.status, v.cause, v.type FROM page p
 LEFT JOIN visit v ON v.id = p.visit WHERE p.id = ?"""
-_URL = "SELECT u.text FROM page p JOIN url u ON u.id = coalesce(p.url, p.id) WHERE p.id = ?"
+_URL = "SELECT text FROM page_url WHERE page = ?"

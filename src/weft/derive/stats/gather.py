@@ -9,7 +9,6 @@ from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 
-from weft import __version__
 from weft.derive.duplicates.verdicts import settings_of
 from weft.derive.read import StoredCrawl
 from weft.derive.stats.across import across_sites
@@ -25,6 +24,7 @@ from weft.derive.stats.tally import Pairs, Tables, Tally
 from weft.derive.stats.timeline import timeline_of
 from weft.ports import Progress
 from weft.records import LinkKind
+from weft.text.version import __version__
 from weft.url import domain_of, host_of_site
 
 _BROKEN_SHOWN = 2_000
@@ -219,4 +219,4 @@ def gather(crawl: StoredCrawl, progress: Progress, against: Path | None = None) 
 
 
 _OUTCOME = """SELECT u.text, p.state, v.status, coalesce(p.cause, v.cause), v.title FROM page p
-JOIN url u ON u.id = coalesce(p.url, p.id) LEFT JOIN visit v ON v.id = p.visit WHERE p.id = ?"""
+JOIN page_url u ON u.page = p.id LEFT JOIN visit v ON v.id = p.visit WHERE p.id = ?"""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import msgspec
+from msgspec.structs import replace
 
 from weft.derive.explanations import REASONS
 from weft.derive.nearest import nearest_urls
 from weft.derive.read import StoredCrawl
 from weft.derive.why.facts import first_link_to, rewritten_of, robots_of, spec_of
 from weft.derive.why.refusals import SEEDS, refusal_of
-from weft.derive.why.story import RobotsSays, Story
+from weft.derive.why.story import Story
 from weft.errors import Reason
 from weft.records import Verdict
 from weft.text.human import command, counted
@@ -23,22 +23,17 @@ def recorded_story(crawl: StoredCrawl, url: str, url_id: int) -> Story:
     db = crawl.connection
     if not url.startswith(("http://", "https://")):
         because = [f"{Reason.NOT_HTTP.value}: {REASONS[Reason.NOT_HTTP]}"]
-        story = _bare(crawl, url, outcome="refused", because=because, seen=True, reason=Reason.NOT_HTTP.value)
-        return msgspec.structs.replace(story, found=first_link_to(crawl, url_id))
+        story = _story(crawl, url, "refused", because, seen=True)
+        return replace(story, reason=Reason.NOT_HTTP.value, found=first_link_to(crawl, url_id))
     sitemap = db.execute("SELECT state, cause, entries FROM sitemap WHERE url = ?", (url_id,)).fetchone()
     if sitemap is not None:
         state, cause, entries = sitemap
         held = f"read, with {counted(entries, 'URL')}" if entries else "asked, and no URLs are in its answer"
         end = {"C": held, "E": f"not read: {cause}"}.get(state, "still to be read")
-        return _bare(
-            crawl,
-            url,
-            outcome="recorded",
-            because=[f"it is a sitemap of its site, {end}; no page links to it"],
-            seen=True,
-        )
+        because = [f"it is a sitemap of its site, {end}; no page links to it"]
+        return _story(crawl, url, "recorded", because, seen=True)
     because = ["it was asked for the crawl's own needs (robots.txt, or a redirect of it), and no page links to it"]
-    return _bare(crawl, url, outcome="recorded", because=because, seen=True, robots=robots_of(crawl, url))
+    return replace(_story(crawl, url, "recorded", because, seen=True), robots=robots_of(crawl, url))
 
 
 def unknown_story(crawl: StoredCrawl, url: str) -> Story:
@@ -59,10 +54,8 @@ def unknown_story(crawl: StoredCrawl, url: str) -> Story:
         because.append(f"it would be admitted: give it to the crawl with `{command('add', crawl.folder.path, url)}`")
     reason = verdict.reason.value if verdict is not None and verdict.reason is not None else None
     near = nearest_urls(crawl, url)
-    return _bare(
-        crawl, url, outcome="unknown", because=because, seen=False, reason=reason, option=option, robots=robots,
-        nearest=near,
-    )  # fmt: skip
+    story = _story(crawl, url, "unknown", because, seen=False)
+    return replace(story, reason=reason, option=option, robots=robots, nearest=near)
 
 
 def _would_be(crawl: StoredCrawl, url: str) -> Verdict | None:
@@ -84,20 +77,7 @@ def _would_be(crawl: StoredCrawl, url: str) -> Verdict | None:
     return judge.judge_url(url, site[0] if site is not None else 0, None)
 
 
-def _bare(
-    crawl: StoredCrawl,
-    url: str,
-    *,
-    outcome: str,
-    because: list[str],
-    seen: bool,
-    reason: str | None = None,
-    option: str | None = None,
-    robots: RobotsSays | None = None,
-    nearest: list[str] | None = None,
-) -> Story:
+def _story(crawl: StoredCrawl, url: str, outcome: str, because: list[str], *, seen: bool) -> Story:
+    """What is told of a URL that is no page of the crawl."""
     key = crawl.normalizer.key(url) if url.startswith(("http://", "https://")) else None
-    return Story(
-        url=url, outcome=outcome, because=because, seen=seen, key=key, rewritten=rewritten_of(crawl, url),
-        reason=reason, option=option, robots=robots, nearest=nearest or [],
-    )  # fmt: skip
+    return Story(url=url, outcome=outcome, because=because, seen=seen, key=key, rewritten=rewritten_of(crawl, url))

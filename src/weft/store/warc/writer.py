@@ -20,12 +20,14 @@ from functools import lru_cache
 from hashlib import sha1
 from itertools import count
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote
 
 import msgspec
 from isal import igzip_lib
 
 from weft.errors import StoreError
+from weft.records import FilePosition, Place
 from weft.store.warc.heads import kept_response_head, sound_request_head
 from weft.text.patterns import regex
 
@@ -46,16 +48,6 @@ _NOT_NAME = regex(r"[^A-Za-z0-9_.-]+")
 _RESPONSE, _REQUEST = "application/http; msgtype=response", "application/http; msgtype=request"
 _FIELDS = "application/warc-fields"
 _PROTOCOLS = {"2": "h2", "3": "h3", "1.0": "http/1.0"}
-
-
-class Place(msgspec.Struct, frozen=True):
-    """Where a record lies, and the digest of its payload (empty where there is none)."""
-
-    file: str
-    offset: int
-    length: int
-    digest: str = ""
-    is_revisit: bool = False
 
 
 class RevisitOf(msgspec.Struct, frozen=True):
@@ -110,6 +102,28 @@ def record_ids(chance: bytes) -> Callable[[], str]:
     return map(f"urn:uuid:{own}-{{:012x}}".format, count()).__next__
 
 
+class Form(NamedTuple):
+    """The form of the files."""
+
+    max_file_b: int
+    compress: bool = True
+    block_digests: bool = False
+    name_of: Callable[[int], str] | None = None  # by their number; None: names that no other writer gives
+
+
+class Exchange(NamedTuple):
+    """A request and its answer."""
+
+    url: str
+    fetched_at: datetime
+    request_head: bytes
+    response_head: bytes
+    body: bytes  # the wire bytes without transfer encoding; a revisit needs them too, for its length header
+    ip: str = ""
+    http_version: str = "1.1"
+    truncated: str | None = None  # why it is not all there: length, time, disconnect, unspecified
+
+
 class WarcWriter:
     """Writes records into files of its own, one after the other.
 
@@ -119,31 +133,18 @@ class WarcWriter:
     """
 
     def __init__(
-        self,
-        folder: Path,
-        *,
-        prefix: str,
-        max_file_b: int,
-        software: str,
-        info: Mapping[str, str],
-        now: Callable[[], datetime],
-        new_id: Callable[[], str] | None = None,
-        compress: bool = True,
-        block_digests: bool = False,
-        name_of: Callable[[int], str] | None = None,
-    ) -> None:
+        self, folder: Path, *, prefix: str, form: Form, software: str, info: Mapping[str, str],
+        now: Callable[[], datetime], new_id: Callable[[], str] | None = None,
+    ) -> None:  # fmt: skip
         if not _PREFIX.fullmatch(prefix):
             raise ValueError(f"a WARC prefix is made of letters, digits, - and _, not {prefix!r}")
         self._folder = folder
         self._prefix = prefix
-        self._max_file_b = max_file_b
+        self._max_file_b, self._compress, self._block_digests, self._name_of = form
         self._fields = {"software": software, "format": "WARC File Format 1.1", "conformsTo": CONFORMS_TO, **info}
         self._now = now
         # from the system: two writers never make the same, also after a fork
         self._new_id = new_id or record_ids(os.urandom(10))
-        self._compress = compress
-        self._name_of = name_of
-        self._block_digests = block_digests
         self._serial = 0
         self._name = ""  # of the file being written; empty: none
         self._path = folder
@@ -154,24 +155,12 @@ class WarcWriter:
         self._closed: dict[str, int] = {}
         self._broken = ""
 
-    def write_exchange(
-        self,
-        url: str,
-        fetched_at: datetime,
-        request_head: bytes,
-        response_head: bytes,
-        body: bytes,
-        ip: str = "",
-        http_version: str = "1.1",
-        truncated: str | None = None,
-        same_as: SameAs | None = None,
-    ) -> Place:
+    def write_exchange(self, exchange: Exchange, same_as: SameAs | None = None) -> Place:
         """The place of the response (or, for a payload kept before, revisit) record; its request record follows it.
 
-        ``body`` are the wire bytes without transfer encoding; a revisit needs them too, for its length header.
-        ``truncated`` says why it is not all there: ``length``, ``time``, ``disconnect``, ``unspecified``.
         ``same_as`` is asked whether the payload was kept before.
         """
+        url, fetched_at, request_head, response_head, body, ip, http_version, truncated = exchange
         self._make_room()
         record_id, digest = self._new_id(), payload_digest(body)
         about = _about(url, _iso(fetched_at), ip, _PROTOCOLS.get(http_version, ""))
@@ -227,11 +216,11 @@ class WarcWriter:
             raise self._failure(self._name, FileNotFoundError())
         self._disk_b += size_b
 
-    def positions(self) -> dict[str, tuple[int, bool]]:
-        """For each file of this writer: how many bytes are on disk, whether it is closed. Whole records only."""
-        found = {name: (size_b, True) for name, size_b in self._closed.items()}
+    def positions(self) -> dict[str, FilePosition]:
+        """The files of this writer."""
+        found = {name: FilePosition(size_b, is_closed=True) for name, size_b in self._closed.items()}
         if self._name and self._disk_b:
-            found[self._name] = (self._disk_b, self._fd < 0)
+            found[self._name] = FilePosition(self._disk_b, is_closed=self._fd < 0)
         return found
 
     def close(self) -> None:
