@@ -155,6 +155,7 @@ def _pages(parser: argparse.ArgumentParser) -> None:
     _format(parser)
     parser.add_argument("--all", action="store_true", help="every URL known, the refused ones too, with their reason")
     parser.add_argument("--with-measures", action="store_true", help="with those of weft graph --measures")
+    parser.add_argument("--versions", action="store_true", help="every attempt at each page, and what had changed")
     parser.add_argument("--fields", metavar="NAME,...", help="only these fields, in this order")
     where = "only pages for which it is true; may be given many times"
     parser.add_argument("--where", action="append", default=[], metavar="EXPRESSION", help=where)

@@ -18,13 +18,39 @@ from weft.crawl.logs import CsvLogs, Notes, RunLog
 from weft.errors import WeftError
 from weft.ports import silent
 from weft.records import Progress, StopReason
+from weft.run.recrawl import next_pass
 from weft.run.results import result_folder, write_results
-from weft.run.session import Plan, Run
+from weft.run.session import Plan, Run, plan_resume
 from weft.spec import ShownLogs
 from weft.text.human import counted
 from weft.text.version import __version__
 
 _log = logging.getLogger("weft.cli.commands")
+LONGEST_SLEEP_S = 10.0
+
+
+def run_passes(plan: Plan, *, quiet: bool, log: ShownLogs, watch: bool) -> int:
+    """The exit code of a crawl, pass by pass (T9): one that is not due is told; with ``watch`` it is waited for."""
+    code = 0
+    while True:
+        following = plan.next_pass
+        if following is None or following.is_due(time.time_ns() // 1_000_000):
+            code = run_shown(plan, quiet=quiet, log=log)
+            following = next_pass(plan.folder, plan.spec)
+        if following is None or (code and watch):
+            return code
+        if not quiet:
+            tell(following.words())
+        if not watch:
+            return code
+        _wait_until(following.due_ms)
+        plan = plan_resume(plan.spec, plan.folder, warn)
+
+
+def _wait_until(due_ms: int) -> None:
+    """Sleeps until a moment of the wall clock, however that is set meanwhile."""
+    while (left_s := due_ms / 1000 - time.time()) > 0:
+        time.sleep(min(left_s, LONGEST_SLEEP_S))
 
 
 def run_shown(plan: Plan, *, quiet: bool, log: ShownLogs) -> int:

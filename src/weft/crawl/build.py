@@ -18,7 +18,7 @@ from weft.crawl.housekeeping import AddedSeeds, Housekeeping, MemoryWatch, Small
 from weft.crawl.learning import Learning
 from weft.crawl.logs import Routine
 from weft.crawl.loop import Loop
-from weft.crawl.opening import OpenCrawl, Opened, begin_run, marking, open_folder
+from weft.crawl.opening import OpenCrawl, Opened, begin_run, marking, open_folder, spec_of_pass
 from weft.crawl.site_requests import SiteRequests
 from weft.crawl.tick import Tick
 from weft.fetch.cookies import CookieJar, CookieRow
@@ -98,14 +98,18 @@ def make_stations(spec: CrawlSpec, opened: Opened, seed_urls: list[str]) -> Stat
 @asynccontextmanager
 async def open_crawl(
     spec: CrawlSpec, folder: Folder, seeds: Iterable[Seed], observers: Sequence[Observer], *,
-    limits_changed: bool = False, fork_server: ForkServer | None = None,
+    limits_changed: bool = False, new_pass: bool = False, fork_server: ForkServer | None = None,
 ) -> AsyncIterator[OpenCrawl]:  # fmt: skip
-    """A crawl ready to run, its folder locked; all that it holds is freed at the end, whatever happens."""
+    """A crawl ready to run, its folder locked; all that it holds is freed at the end, whatever happens.
+
+    ``new_pass``: every page that was asked is asked again.
+    """
     async with AsyncExitStack() as stack:
         fork_server = fork_server or make_fork_server(spec)  # before there is a lock or a socket to be inherited
         if fork_server is not None:
             stack.callback(fork_server.close)
         opened = stack.enter_context(open_folder(folder, spec))  # the lock and the database
+        spec = spec_of_pass(spec, opened.state, new_pass=new_pass)
         new_seeds = [] if opened.state.is_seeded else list(seeds)
         seed_urls = [seed.url for seed in new_seeds] or opened.state.seed_urls()
         one = make_stations(spec, opened, seed_urls)
@@ -114,7 +118,14 @@ async def open_crawl(
         hosts = {host_of(url) for url in seed_urls}
         await _look_seeds_up(one, hosts, is_new=not opened.state.is_seeded)
         run = begin_run(
-            opened, one.frontier, one.store, one.normalizer, one.clock, new_seeds, limits_changed=limits_changed
+            opened,
+            one.frontier,
+            one.store,
+            one.normalizer,
+            one.clock,
+            new_seeds,
+            limits_changed=limits_changed,
+            new_pass=new_pass,
         )
         asking = Asking(
             spec, folder, run, one.clock, [origin_of(url) for url in seed_urls], one.policy, one.jar,

@@ -19,6 +19,7 @@ from weft.derive.export.model import Chosen, first_seed
 from weft.derive.read import StoredCrawl
 from weft.errors import FolderError, SpecError
 from weft.fetch.http.headers import user_agent_of
+from weft.records import NOT_MODIFIED
 from weft.store.warc.cdxj import REVISIT_MIME, CdxRow
 from weft.store.warc.reader import IsalError
 from weft.store.warc.writer import Form, WarcWriter
@@ -71,7 +72,7 @@ def write_warc(
         for stored in _records(chosen):
             raw = files.exchange(stored)
             place = writer.copy(raw, stored.length)
-            if note is not None and stored.status is not None and stored.digest is not None:
+            if note is not None and stored.status not in (None, NOT_MODIFIED) and stored.digest is not None:
                 media = REVISIT_MIME if stored.revisit else stored.type or ""
                 assert place.offset is not None
                 note(

@@ -35,6 +35,7 @@ LEVEL = 1  # the next one takes a quarter more time for one byte in a hundred
 SMALL_B = 2_048
 SMALL_LEVEL = 0  # the better levels take six times as long to begin as such a record takes
 REVISIT_PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+NOT_MODIFIED_PROFILE = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 CONFORMS_TO = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
 
 _WRITE_AT_B = 16 << 20  # bytes held in memory before they are written although no tick is due
@@ -122,6 +123,7 @@ class Exchange(NamedTuple):
     ip: str = ""
     http_version: str = "1.1"
     truncated: str | None = None  # why it is not all there: length, time, disconnect, unspecified
+    is_unchanged: bool = False  # the server says that an earlier answer holds (304)
 
 
 class WarcWriter:
@@ -160,13 +162,17 @@ class WarcWriter:
 
         ``same_as`` is asked whether the payload was kept before.
         """
-        url, fetched_at, request_head, response_head, body, ip, http_version, truncated = exchange
+        url, fetched_at, request_head, response_head, body, ip, http_version, truncated, _ = exchange
         self._make_room()
         record_id, digest = self._new_id(), payload_digest(body)
         about = _about(url, _iso(fetched_at), ip, _PROTOCOLS.get(http_version, ""))
         head = kept_response_head(response_head, len(body))
         kept = same_as(digest) if same_as is not None else None
-        if kept is None:
+        if exchange.is_unchanged:
+            said = f"{about}{_of_payload(digest, None)}WARC-Profile: {NOT_MODIFIED_PROFILE}\r\n"
+            said += f"WARC-Refers-To-Target-URI: {_safe_url(url)}\r\n"
+            records = [self._record("revisit", record_id, said, _RESPONSE, head)]
+        elif kept is None:
             said = about + _of_payload(digest, truncated)
             records = [self._record("response", record_id, said, _RESPONSE, head, body)]
         else:
@@ -179,7 +185,7 @@ class WarcWriter:
             records.append(self._record("request", self._new_id(), about, _REQUEST, request))
         offset = self._disk_b + self._buffered_b
         length = self._append(*records)
-        return Place(self._name, offset, length, digest, kept is not None)
+        return Place(self._name, offset, length, digest, kept is not None or exchange.is_unchanged)
 
     def write_metadata(self, url: str, date: datetime, fields: Mapping[str, str]) -> Place:
         """The place of a metadata record, e.g. why there is no answer (``cause``, ``detail``)."""
