@@ -73,13 +73,13 @@ def ask_all_again(connection: sqlite3.Connection) -> None:
 
 
 def validators_of(connection: sqlite3.Connection, page: int) -> tuple[str, str]:
-    """ETag and Last-Modified, as HTTP has it, of the answer that is stored of a page; "" where there is none."""
+    """ETag and Last-Modified, as HTTP has it, of the newest body that is stored of a page; "" where there is none."""
     row = connection.execute(
-        "SELECT v.etag, v.last_modified FROM page p JOIN visit v ON v.id = p.visit"
-        " WHERE p.id = ? AND v.status BETWEEN 200 AND 299 AND NOT v.truncated",
+        "SELECT etag, last_modified, truncated FROM visit WHERE page = ? AND status BETWEEN 200 AND 299"
+        " ORDER BY id DESC LIMIT 1",
         (page,),
     ).fetchone()
-    return ("", "") if row is None else (row[0] or "", http_date_of_iso(row[1]))
+    return ("", "") if row is None or row[2] else (row[0] or "", http_date_of_iso(row[1]))
 
 
 ASKED_SITES = "SELECT count(*) FROM site WHERE first_access_ms IS NOT NULL"
