@@ -39,6 +39,7 @@ EXAMPLES = {
     ),
     "robots": "weft robots https://example.org/",
     "check": "weft check example.org",
+    "import": "weft import example.warc.gz -o example",
     "warc": "weft warc check example.warc.gz",
     "demo": "weft demo",
 }
@@ -282,6 +283,12 @@ def _check(parser: argparse.ArgumentParser) -> None:
     _json(parser)
 
 
+def _import(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a WARC file, packed or not, or a WACZ file")
+    parser.add_argument("-o", "--output", "--to", metavar="DIR", help="make the crawl in DIR, a new folder")
+    _json(parser)
+
+
 def _warc(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", metavar="check", help="check: is every record whole, and what its digests say?")
     parser.add_argument("files", nargs="+", metavar="FILE", help="a WARC file, packed or not, or a WACZ file")
@@ -313,6 +320,7 @@ _BUILDERS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "export": _export,
     "robots": _robots,
     "check": _check,
+    "import": _import,
     "warc": _warc,
     "demo": _demo,
 }

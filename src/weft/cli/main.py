@@ -30,6 +30,7 @@ COMMANDS = {
     "export": "the crawl as WARC, WACZ, Parquet, sitemap, index file, mirror, SQLite",
     "robots": "what weft makes of a robots.txt, line by line",
     "check": "is everything in a crawl's folder consistent?",
+    "import": "make a crawl of other crawlers' WARC and WACZ files",
     "warc": "is a WARC or WACZ file of any program sound?",
     "demo": "crawl a small made-up web and show it",
 }

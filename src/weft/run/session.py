@@ -25,6 +25,7 @@ from weft.fetch.http.bounds import make_room_for_files
 from weft.folder import Folder, in_use, not_begun
 from weft.options import differences, read_spec, seeds_differ, write_spec
 from weft.plugins import check_parts
+from weft.ports import Answers
 from weft.records import Ending, Progress, StopReason
 from weft.run.ending import run_crawl
 from weft.run.recrawl import NextPass, next_pass
@@ -53,12 +54,13 @@ class Plan:
 
     def __init__(
         self, spec: CrawlSpec, folder: Folder, seeds: Sequence[Seed], *, limits_changed: bool,
-        next_pass: NextPass | None = None,
+        next_pass: NextPass | None = None, answers: Answers | None = None,
     ) -> None:  # fmt: skip
         self.spec = spec
         self.folder = folder
         self.seeds = seeds
         self.limits_changed = limits_changed
+        self.answers = answers  # an import: what others have fetched
         self.next_pass = next_pass  # which this run is if it is due; None: the last pass is not over, or the only one
 
 
@@ -253,6 +255,7 @@ class Run:
             observers,
             limits_changed=plan.limits_changed,
             new_pass=plan.next_pass is not None,
+            answers=plan.answers,
             fork_server=fork_server,
         ) as crawl:
             self._crawl = crawl

@@ -15,7 +15,7 @@ import msgspec
 
 from weft.errors import FolderError
 from weft.ports import Progress, silent
-from weft.store.warc.foreign import AnyRecord, records_of
+from weft.store.warc.foreign import AnyRecord, body_of_block, records_of
 
 _MOST_PROBLEMS = 1_000
 _TELL_EVERY = 200
@@ -105,30 +105,8 @@ def _wrong_in(record: AnyRecord) -> Iterator[tuple[str, str]]:
         if record.headers.get("content-type", "").lower().startswith("application/http"):
             payload = record.block.partition(b"\r\n\r\n")[2]
         said = record.headers.get("warc-payload-digest")
-        if _differs(said, payload) and _differs(said, dechunked(record.block)):
+        if _differs(said, payload) and _differs(said, body_of_block(record.block)):
             yield "DIGEST", f"the payload of {record.url} is not what its digest says"
-
-
-def dechunked(block: bytes) -> bytes:
-    """The body of an HTTP answer without its chunks; the body as it is where it has none, or they are broken."""
-    head, _, body = block.partition(b"\r\n\r\n")
-    if b"chunked" not in head.lower():
-        return body
-    parts: list[bytes] = []
-    at = 0
-    while True:
-        end = body.find(b"\r\n", at)
-        size = body[at:end].partition(b";")[0].strip() if end >= 0 else b""
-        if not size or len(size) > 15 or not all(digit in b"0123456789abcdefABCDEF" for digit in size):
-            return body
-        length = int(size, 16)
-        if not length:
-            return b"".join(parts)
-        chunk = body[end + 2 : end + 2 + length]
-        if len(chunk) < length or body[end + 2 + length : end + 4 + length] not in (b"\r\n", b""):
-            return body
-        parts.append(chunk)
-        at = end + 4 + length
 
 
 def _differs(said: str | None, content: bytes) -> bool:

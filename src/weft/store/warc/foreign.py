@@ -52,9 +52,9 @@ class Problem(NamedTuple):
     detail: str
 
 
-def records_of(file: IO[bytes], max_block_b: int = MAX_BLOCK_B) -> Iterator[AnyRecord | Problem]:
-    """Every record of a file, and every problem, in their order."""
-    member: _Member | None = _Member(file, 0)
+def records_of(file: IO[bytes], max_block_b: int = MAX_BLOCK_B, *, start: int = 0) -> Iterator[AnyRecord | Problem]:
+    """Every record of a file, and every problem, in their order, from the place of a record on."""
+    member: _Member | None = _Member(file, start)
     if member is not None and member.is_empty:
         yield Problem(0, "NO_RECORD", "there is nothing in the file")
     while member is not None:
@@ -290,3 +290,25 @@ def _begins_record(raw: bytes) -> bool:
         return isal_zlib.decompressobj(31).decompress(raw[: 1 << 12], 64).startswith(_BEGIN)
     except IsalError:
         return False
+
+
+def body_of_block(block: bytes) -> bytes:
+    """The body of an HTTP answer without its chunks; the body as it is where it has none, or they are broken."""
+    head, _, body = block.partition(b"\r\n\r\n")
+    if b"chunked" not in head.lower():
+        return body
+    parts: list[bytes] = []
+    at = 0
+    while True:
+        end = body.find(b"\r\n", at)
+        size = body[at:end].partition(b";")[0].strip() if end >= 0 else b""
+        if not size or len(size) > 15 or not all(digit in b"0123456789abcdefABCDEF" for digit in size):
+            return body
+        length = int(size, 16)
+        if not length:
+            return b"".join(parts)
+        chunk = body[end + 2 : end + 2 + length]
+        if len(chunk) < length or body[end + 2 + length : end + 4 + length] not in (b"\r\n", b""):
+            return body
+        parts.append(chunk)
+        at = end + 4 + length
