@@ -1,0 +1,93 @@
+"""The main text of a page and its facts, from the tree of the page."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import urlsplit
+
+import msgspec
+from turbohtml import Document, Element, PlainText, Text
+
+from weft.extract.keywords import Keyword, keywords_of
+from weft.extract.language import detected_language
+from weft.extract.main_text.content import content_of
+from weft.extract.main_text.facts import Facts, Kind, facts_of
+
+MAX_TEXT: Final = 5_000_000
+"""The most characters of a text or its Markdown."""
+
+_PLAIN: Final = PlainText(layout="strict", bullet="- ")
+_NO_PARTS: Final = "figure,figcaption,time"
+"""Parts of an article that belong to pictures, or say when it was written. Markdown keeps these parts."""
+
+_BLANK: Final = "\u00a0"
+_LATER_SOURCES: Final = ("data-src", "data-original", "data-lazy-src")
+
+
+class MainText(msgspec.Struct, frozen=True):
+    """The main text of a page, and what the page says of itself."""
+
+    text: str = ""
+    """Without the title of an article, and without captions of its pictures."""
+    markdown: str = ""
+    language: str | None = None
+    """What the page says, else what the text looks like."""
+    facts: Facts = Facts()
+    is_article: bool = False
+    keywords: tuple[Keyword, ...] = ()
+
+
+def read_main_text(
+    document: Document, url: str, *, base: str | None = None, language: str | None = None, keywords: int = 0
+) -> MainText:
+    """The main text of the page with this tree. Takes the tree apart.
+
+    ``base`` is the address that links are relative to, where it is not the page's own; ``language`` is what the page
+    says; ``keywords`` is how many keywords are wanted. The home page of a site is never read as an article.
+    """
+    facts = facts_of(document)
+    content = content_of(document, Kind.OTHER if urlsplit(url).path in ("", "/") else facts.kind)
+    if content is None:
+        return MainText(language=language, facts=facts)
+    element, is_article = content
+    title = (_take_title(element) or facts.title) if is_article else ""
+    _make_plain(element)
+    element.resolve_links(base or url)
+    body = element.to_markdown()
+    if is_article:
+        element.remove(_NO_PARTS)
+    text = element.to_text(_PLAIN)
+    language = language or detected_language(text)
+    return MainText(
+        text=text[:MAX_TEXT],
+        markdown=(f"# {title}\n\n{body}" if title else body)[:MAX_TEXT],
+        language=language,
+        facts=facts,
+        is_article=is_article,
+        keywords=tuple(keywords_of(element, facts.title, facts.descriptions, language, keywords)) if keywords else (),
+    )
+
+
+def _take_title(element: Element) -> str:
+    """The title of an article where it stands in the text; it is taken out of the tree."""
+    heading = element.select_one("h1")
+    if heading is None:
+        return ""
+    title = " ".join(heading.text.split())
+    heading.decompose()
+    return title
+
+
+def _make_plain(element: Element) -> None:
+    """Gives pictures that scripts load their addresses, drops those without one, and makes blanks ordinary."""
+    for image in list(element.iter_elements("img")):
+        source = image.attr("src") or ""
+        if not source or source.startswith("data:"):
+            source = next((later for name in _LATER_SOURCES if (later := image.attr(name))), "")
+            if not source:
+                image.decompose()
+                continue
+            image.attrs["src"] = source
+    for node in element.descendants:
+        if type(node) is Text and _BLANK in node.data:
+            node.data = node.data.replace(_BLANK, " ")
