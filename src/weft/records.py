@@ -336,6 +336,21 @@ class Visit(msgspec.Struct, gc=False, array_like=True):
     headers: str | None = None
 
 
+class PageText(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """The main text of what one visit brought: a row of the table ``text``, its fields in the order of the columns."""
+
+    text: str
+    markdown: str
+    language: str | None
+    title: str | None
+    author: str | None
+    published: str | None
+    description: str | None
+    is_article: bool
+    facts: str  # JSON-LD and OpenGraph, as JSON
+    keywords: str | None  # as JSON; None where none were asked for
+
+
 class Progress(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """How far a run is: observers, screens and finishers (R4) get it after each tick, and see nothing else of a crawl.
 

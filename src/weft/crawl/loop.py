@@ -429,6 +429,7 @@ class Crawl:
             self._feed()
             sketches = [(done.visit.id, done.sketch) for done in batch if done.sketch]
             store.write([done.visit for done in batch], packs, positions, sketches)
+            store.write_texts((done.visit.id, done.text) for done in batch if done.text is not None)
             self._feed()
             frontier.discovery.offer_again()
             for lease, refusal in frontier.refused_site_requests:

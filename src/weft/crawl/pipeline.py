@@ -17,6 +17,7 @@ import msgspec
 from weft import __version__
 from weft.crawl.conclude import Concluded, Fields, conclude_answer, conclude_failure
 from weft.crawl.marks import ParseMark
+from weft.crawl.texts import TextReader
 from weft.errors import Cause
 from weft.fetch.http import user_agent_of
 from weft.fetch.robots import agents_of
@@ -50,6 +51,7 @@ class Pipeline:
         self._html_only = spec.scope.html_only
         self._mark = mark
         self._sketch = sketch_of(spec)
+        self._texts = TextReader(spec.extract.keywords, mark) if spec.extract.wants_text else None
         self._text = ""  # of the page read last
         self.hand_over: HandOver | None = None  # whoever reads the pages that need the tree; None: we do
         self._error_page: tuple[tuple[bytes, list[tuple[str, str]]], Parsed] | None = (
@@ -84,6 +86,9 @@ class Pipeline:
             for done, text in zip(finished, texts, strict=True):
                 if text and done.stored_2xx:
                     _add_sketch(done, text, self._sketch)
+        if self._texts is not None:
+            for done, answer in zip(finished, read, strict=True):
+                self._texts.read(done, answer)
         self.archive.keep(list(zip(finished, read, strict=True)))
         return finished
 
@@ -145,7 +150,7 @@ class Pipeline:
 
 def needs_trees(spec: CrawlSpec) -> bool:
     """Whether every page is read by way of its tree: the compiled reader is not there, or gives no text."""
-    return not reads_quickly() or spec.duplicates.near is not None
+    return not reads_quickly() or spec.duplicates.near is not None or spec.extract.wants_text
 
 
 def sketch_of(spec: CrawlSpec) -> Sketch | None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from weft.db.connection import insert
-from weft.records import FilePosition, Visit
+from weft.records import FilePosition, PageText, Visit
 from weft.store.bodies import SharedBodies
 
 _VISIT = f"visit({', '.join(Visit.__struct_fields__)})"
+_TEXT = f"INSERT OR REPLACE INTO text VALUES({', '.join('?' * (1 + len(PageText.__struct_fields__)))})"
 BODIES_IN_RAM = 500_000
 
 
@@ -96,9 +97,18 @@ class SqlStore:
         self._db.executemany("INSERT INTO sketch VALUES(?, ?)", sketches)
         self._db.executemany("INSERT OR REPLACE INTO counter VALUES(?, ?)", list(self.totals.items()))
 
+    def write_texts(self, texts: Iterable[tuple[int, PageText]]) -> None:
+        """The main texts of visits, in the place of any that are there."""
+        write_texts(self._db, texts)
+
     def bug(self, at_ms: int, url: str, traceback: str) -> None:
         self.totals["bugs"] += 1
         self._db.execute("INSERT INTO bug(at_ms, url, traceback) VALUES(?, ?, ?)", (at_ms, url, traceback))
+
+
+def write_texts(connection: sqlite3.Connection, texts: Iterable[tuple[int, PageText]]) -> None:
+    """The main texts of visits, in the place of any that are there, inside the caller's transaction."""
+    connection.executemany(_TEXT, ((visit, *msgspec.structs.astuple(text)) for visit, text in texts))
 
 
 def find_body(connection: sqlite3.Connection, body_hash: int, digest: str) -> StoredBody | None:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from weft.extract.keywords.ranking import Keyword, keywords_of
+from weft.extract.keywords.ranking import Keyword, Words, keywords_of
 
-__all__ = ["Keyword", "keywords_of"]
+__all__ = ["Keyword", "Words", "keywords_of"]

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Final
 
 import msgspec
 from turbohtml import Element, Text
 
-from weft.extract.keywords.places import META, TITLE, weight_of
+from weft.extract.keywords.places import META, TEXT, TITLE, weight_of
 from weft.extract.language import primary_language, stem_of, stop_words
 
 MAX_WORDS: Final = 200_000
@@ -53,27 +54,44 @@ class _Counted:
         self.forms: Counter[str] = Counter({word: 0})
 
 
+class Words:
+    """The words of a text in their order, each with its points."""
+
+    def __init__(self, texts: Iterable[tuple[str, float]]) -> None:
+        self._texts = texts
+
+    @classmethod
+    def of_element(cls, element: Element) -> Words:
+        """The words in an element; their points by place, style and size."""
+        return cls(_texts_of(element))
+
+    @classmethod
+    def of_text(cls, text: str) -> Words:
+        """The words of a plain text."""
+        return cls([(text, TEXT)])
+
+    def __iter__(self) -> Iterator[tuple[str, float]]:
+        words = ((word, points) for text, points in self._texts for word in words_of(text))
+        return islice(words, MAX_WORDS)
+
+
 def keywords_of(
-    element: Element | None, title: str, metas: tuple[str, ...], language: str | None, number: int
+    words: Iterable[tuple[str, float]], title: str, metas: Iterable[str], language: str | None, number: int
 ) -> list[Keyword]:
     """The words that a page is about, the heaviest first, at most so many.
 
-    ``element`` holds the main text; ``metas`` are the texts of the meta description and keywords.
+    ``words`` are those of the main text; ``metas`` are the texts of the meta description and keywords.
     """
     code = primary_language(language)
     counted: dict[str, _Counted] = {}
     total = 0
-    if element is not None:
-        for text, points in _texts_of(element):
-            for word in words_of(text):
-                total += 1
-                if not _is_stop_word(word, code):
-                    entry = _entry(counted, word, code)
-                    entry.points += points
-                    entry.count += 1
-                    entry.forms[word] += 1
-            if total >= MAX_WORDS:
-                break
+    for word, points in words:
+        total += 1
+        if not _is_stop_word(word, code):
+            entry = _entry(counted, word, code)
+            entry.points += points
+            entry.count += 1
+            entry.forms[word] += 1
     for text, points in ((title, TITLE), *((meta, META) for meta in metas)):
         for word in dict.fromkeys(words_of(text)):
             if not _is_stop_word(word, code):

@@ -11,6 +11,6 @@
 from __future__ import annotations
 
 from weft.extract.main_text.facts import Facts
-from weft.extract.main_text.reading import MainText, read_main_text
+from weft.extract.main_text.reading import MainText, read_main_text, read_plain_text
 
-__all__ = ["Facts", "MainText", "read_main_text"]
+__all__ = ["Facts", "MainText", "read_main_text", "read_plain_text"]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import msgspec
 from turbohtml import Document, Element, PlainText, Text
 
-from weft.extract.keywords import Keyword, keywords_of
+from weft.extract.keywords import Keyword, Words, keywords_of
 from weft.extract.language import detected_language
 from weft.extract.main_text.content import content_of
 from weft.extract.main_text.facts import Facts, Kind, facts_of
+from weft.records import PageText
 
 MAX_TEXT: Final = 5_000_000
 """The most characters of a text or its Markdown."""
@@ -34,25 +35,43 @@ class MainText(msgspec.Struct, frozen=True):
     """What the page says, else what the text looks like."""
     facts: Facts = Facts()
     is_article: bool = False
-    keywords: tuple[Keyword, ...] = ()
+    keywords: tuple[Keyword, ...] | None = None
+    """None where none were asked for."""
+
+    def stored(self) -> PageText:
+        """The same as a row of the database."""
+        facts = self.facts
+        records = {"json_ld": facts.json_ld, "opengraph": facts.opengraph}
+        return PageText(
+            text=self.text,
+            markdown=self.markdown,
+            language=self.language,
+            title=facts.title or None,
+            author=facts.author or None,
+            published=facts.published or None,
+            description=facts.description or None,
+            is_article=self.is_article,
+            facts=_json(records),
+            keywords=None if self.keywords is None else _json(self.keywords),
+        )
 
 
-def read_main_text(
-    document: Document, url: str, *, base: str | None = None, language: str | None = None, keywords: int = 0
-) -> MainText:
+def read_main_text(document: Document, url: str, *, language: str | None = None, keywords: int = 0) -> MainText:
     """The main text of the page with this tree. Takes the tree apart.
 
-    ``base`` is the address that links are relative to, where it is not the page's own; ``language`` is what the page
-    says; ``keywords`` is how many keywords are wanted. The home page of a site is never read as an article.
+    ``language`` is what the answer says; ``keywords`` is how many keywords are wanted. The home page of a site is never
+    read as an article.
     """
     facts = facts_of(document)
+    base = _base_of(document, url)
+    language = language or _language_of(document)
     content = content_of(document, Kind.OTHER if urlsplit(url).path in ("", "/") else facts.kind)
     if content is None:
         return MainText(language=language, facts=facts)
     element, is_article = content
     title = (_take_title(element) or facts.title) if is_article else ""
     _make_plain(element)
-    element.resolve_links(base or url)
+    element.resolve_links(base)
     body = element.to_markdown()
     if is_article:
         element.remove(_NO_PARTS)
@@ -64,8 +83,42 @@ def read_main_text(
         language=language,
         facts=facts,
         is_article=is_article,
-        keywords=tuple(keywords_of(element, facts.title, facts.descriptions, language, keywords)) if keywords else (),
+        keywords=_keywords(Words.of_element(element), facts, language, keywords),
     )
+
+
+def read_plain_text(text: str, *, language: str | None = None, keywords: int = 0) -> MainText:
+    """The main text of a document that is plain text: all of it."""
+    language = language or detected_language(text)
+    text = text[:MAX_TEXT]
+    return MainText(
+        text=text,
+        markdown=text,
+        language=language,
+        keywords=_keywords(Words.of_text(text), Facts(), language, keywords),
+    )
+
+
+def _keywords(words: Words, facts: Facts, language: str | None, number: int) -> tuple[Keyword, ...] | None:
+    return tuple(keywords_of(words, facts.title, facts.descriptions, language, number)) if number else None
+
+
+def _base_of(document: Document, url: str) -> str:
+    """The address that references of the page are relative to."""
+    base = document.select_one("base[href]")
+    try:
+        return urljoin(url, (base.attr("href") or "").strip()) if base is not None else url
+    except ValueError:  # no address
+        return url
+
+
+def _language_of(document: Document) -> str | None:
+    root = document.select_one("html")
+    return (root.attr("lang") or "").strip() or None if root is not None else None
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode("utf-8")
 
 
 def _take_title(element: Element) -> str:
