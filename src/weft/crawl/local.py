@@ -1,14 +1,13 @@
-"""The local worker: everything in the crawl's own process, nothing copied."""
+"""The local worker: it asks, reads and archives in the crawl's own process, and copies nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from weft.crawl.conclude import Concluded
 from weft.crawl.pipeline import HandOver, Pipeline
 from weft.fetch.http import Fetcher
 from weft.ports import Returned, RoomAhead
-from weft.records import Failure, FilePosition, Lease
+from weft.records import Ended, Failure, FilePosition, Lease
 
 
 class LocalWorker:
@@ -40,12 +39,17 @@ class LocalWorker:
     def fail(self, lease: Lease, failure: Failure) -> None:
         self._fetcher.finished.append((lease, failure))
 
-    def next(self) -> list[Concluded]:
-        return self._pipeline.finish(self._fetcher.finished) if self._fetcher.finished else []
+    def next(self) -> list[Ended]:
+        finished = self._fetcher.finished
+        while finished:
+            processed = self._pipeline.process(*finished.popleft())
+            if processed is not None:
+                return [Ended(processed)]
+        return []
 
     def hand_over(self, to: HandOver | None) -> None:
         """Pages that need the tree are read by somebody else from now on; None: here, as all others."""
-        self._pipeline.hand_over = to
+        self._pipeline.hand_over(to)
 
     def room_ahead(self, untaken: int) -> Iterable[RoomAhead]:
         return ()

@@ -141,7 +141,7 @@ def keep_texts(connection: sqlite3.Connection) -> None:
     connection.execute(
         "CREATE TABLE text(visit INTEGER PRIMARY KEY REFERENCES visit, text TEXT NOT NULL, markdown TEXT NOT NULL,"
         " language TEXT, title TEXT, author TEXT, published TEXT, description TEXT,"
-        " is_article INTEGER NOT NULL, facts TEXT NOT NULL, keywords TEXT)"
+        " is_article INTEGER NOT NULL, records TEXT NOT NULL, keywords TEXT)"
     )
 
 

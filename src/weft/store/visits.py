@@ -8,10 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from weft.db.connection import insert
-from weft.records import FilePosition, PageText, Visit
+from weft.records import Facts, FilePosition, PageText, Visit
 from weft.store.bodies import SharedBodies
 
-_VISIT = f"visit({', '.join(Visit.__struct_fields__)})"
+_OWN = ("id", "page", "url", "purpose", "attempt", "out_links", "external_links", "warc")
+_PLACE = ("warc_offset", "warc_length", "digest", "revisit")
+_VISIT = f"visit({', '.join((*_OWN, *Facts.__struct_fields__, *_PLACE))})"
 _TEXT = f"INSERT OR REPLACE INTO text VALUES({', '.join('?' * (1 + len(PageText.__struct_fields__)))})"
 BODIES_IN_RAM = 500_000
 
@@ -85,6 +87,7 @@ class SqlStore:
         packs: Sequence[tuple[int, str]],
         positions: Mapping[str, FilePosition],
         sketches: Sequence[tuple[int, bytes]] = (),
+        texts: Sequence[tuple[int, PageText]] = (),
     ) -> None:
         """All of one tick, inside the caller's transaction."""
         self._db.executemany(
@@ -92,18 +95,24 @@ class SqlStore:
             " ON CONFLICT(id) DO UPDATE SET committed_b = excluded.committed_b, closed = excluded.closed",
             [(self.warc_id(file), file, *place) for file, place in positions.items()],
         )
-        insert(self._db, _VISIT, map(msgspec.structs.astuple, visits), at_once=1)
+        insert(self._db, _VISIT, map(_row_of, visits), at_once=1)
         self._db.executemany("INSERT INTO link_pack VALUES(?, ?)", packs)
         self._db.executemany("INSERT INTO sketch VALUES(?, ?)", sketches)
-        self._db.executemany("INSERT OR REPLACE INTO counter VALUES(?, ?)", list(self.totals.items()))
-
-    def write_texts(self, texts: Iterable[tuple[int, PageText]]) -> None:
-        """The main texts of visits, in the place of any that are there."""
         write_texts(self._db, texts)
+        self._db.executemany("INSERT OR REPLACE INTO counter VALUES(?, ?)", list(self.totals.items()))
 
     def bug(self, at_ms: int, url: str, traceback: str) -> None:
         self.totals["bugs"] += 1
         self._db.execute("INSERT INTO bug(at_ms, url, traceback) VALUES(?, ?, ?)", (at_ms, url, traceback))
+
+
+def _row_of(visit: Visit) -> tuple[object, ...]:
+    """The row of a visit, in the order of ``_VISIT``."""
+    lease, place = visit.lease, visit.place
+    return (
+        visit.id, visit.page, visit.url, int(lease.purpose), lease.attempt, visit.out_links, visit.external_links,
+        visit.warc, *msgspec.structs.astuple(visit.facts), place.offset, place.length, place.digest, place.is_revisit,
+    )  # fmt: skip
 
 
 def write_texts(connection: sqlite3.Connection, texts: Iterable[tuple[int, PageText]]) -> None:

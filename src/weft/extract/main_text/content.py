@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from turbohtml import Document, Element
 
 from weft.extract.main_text.effort import Effort, TooMuchWork
-from weft.extract.main_text.facts import Kind
+from weft.extract.main_text.metadata import Kind
 from weft.extract.main_text.parts import LEAST, Parts
 from weft.extract.main_text.prose import Prose, heaviest
 

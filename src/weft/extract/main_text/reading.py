@@ -1,4 +1,4 @@
-"""The main text of a page and its facts, from the tree of the page."""
+"""The main text of a page and its metadata, from the tree of the page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from turbohtml import Document, Element, PlainText, Text
 from weft.extract.keywords import Keyword, Words, keywords_of
 from weft.extract.language import detected_language
 from weft.extract.main_text.content import content_of
-from weft.extract.main_text.facts import Facts, Kind, facts_of
+from weft.extract.main_text.metadata import Kind, Metadata, metadata_of
 from weft.records import PageText
 
 MAX_TEXT: Final = 5_000_000
@@ -33,25 +33,25 @@ class MainText(msgspec.Struct, frozen=True):
     markdown: str = ""
     language: str | None = None
     """What the page says, else what the text looks like."""
-    facts: Facts = Facts()
+    metadata: Metadata = Metadata()
     is_article: bool = False
     keywords: tuple[Keyword, ...] | None = None
     """None where none were asked for."""
 
     def stored(self) -> PageText:
         """The same as a row of the database."""
-        facts = self.facts
-        records = {"json_ld": facts.json_ld, "opengraph": facts.opengraph}
+        metadata = self.metadata
+        records = {"json_ld": metadata.json_ld, "opengraph": metadata.opengraph}
         return PageText(
             text=self.text,
             markdown=self.markdown,
             language=self.language,
-            title=facts.title or None,
-            author=facts.author or None,
-            published=facts.published or None,
-            description=facts.description or None,
+            title=metadata.title or None,
+            author=metadata.author or None,
+            published=metadata.published or None,
+            description=metadata.description or None,
             is_article=self.is_article,
-            facts=_json(records),
+            records=_json(records),
             keywords=None if self.keywords is None else _json(self.keywords),
         )
 
@@ -62,14 +62,14 @@ def read_main_text(document: Document, url: str, *, language: str | None = None,
     ``language`` is what the answer says; ``keywords`` is how many keywords are wanted. The home page of a site is never
     read as an article.
     """
-    facts = facts_of(document)
+    metadata = metadata_of(document)
     base = _base_of(document, url)
     language = language or _language_of(document)
-    content = content_of(document, Kind.OTHER if urlsplit(url).path in ("", "/") else facts.kind)
+    content = content_of(document, Kind.OTHER if urlsplit(url).path in ("", "/") else metadata.kind)
     if content is None:
-        return MainText(language=language, facts=facts)
+        return MainText(language=language, metadata=metadata)
     element, is_article = content
-    title = (_take_title(element) or facts.title) if is_article else ""
+    title = (_take_title(element) or metadata.title) if is_article else ""
     _make_plain(element)
     element.resolve_links(base)
     body = element.to_markdown()
@@ -81,9 +81,9 @@ def read_main_text(document: Document, url: str, *, language: str | None = None,
         text=text[:MAX_TEXT],
         markdown=(f"# {title}\n\n{body}" if title else body)[:MAX_TEXT],
         language=language,
-        facts=facts,
+        metadata=metadata,
         is_article=is_article,
-        keywords=_keywords(Words.of_element(element), facts, language, keywords),
+        keywords=_keywords(Words.of_element(element), metadata, language, keywords),
     )
 
 
@@ -95,12 +95,17 @@ def read_plain_text(text: str, *, language: str | None = None, keywords: int = 0
         text=text,
         markdown=text,
         language=language,
-        keywords=_keywords(Words.of_text(text), Facts(), language, keywords),
+        keywords=_keywords(Words.of_text(text), Metadata(), language, keywords),
     )
 
 
-def _keywords(words: Words, facts: Facts, language: str | None, number: int) -> tuple[Keyword, ...] | None:
-    return tuple(keywords_of(words, facts.title, facts.descriptions, language, number)) if number else None
+def left_out(why: str) -> PageText:
+    """The row of a page whose main text is not kept."""
+    return PageText("", "", None, None, None, None, None, False, _json({"problem": f"main text left out: {why}"}), None)
+
+
+def _keywords(words: Words, metadata: Metadata, language: str | None, number: int) -> tuple[Keyword, ...] | None:
+    return tuple(keywords_of(words, metadata.title, metadata.descriptions, language, number)) if number else None
 
 
 def _base_of(document: Document, url: str) -> str:

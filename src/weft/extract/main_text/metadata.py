@@ -55,7 +55,7 @@ class Kind(Enum):
     """Something else: a product, a list, a forum."""
 
 
-class Facts(msgspec.Struct, frozen=True):
+class Metadata(msgspec.Struct, frozen=True):
     """What a page says of itself. Texts are empty where the page says nothing."""
 
     title: str = ""
@@ -70,14 +70,14 @@ class Facts(msgspec.Struct, frozen=True):
     kind: Kind = Kind.UNKNOWN
 
 
-def facts_of(document: Document) -> Facts:
+def metadata_of(document: Document) -> Metadata:
     """The facts of a page. Reads the tree as it is before anything is removed."""
     json_ld = _json_ld(document)
     meta = _meta_of(document)
     opengraph = {name: content for name, content in meta.items() if name.startswith(("og:", "article:", "twitter:"))}
     nodes = list(_nodes_of(json_ld))
     article = next((node for node in nodes if _has_type(node, _ARTICLE)), {})
-    return Facts(
+    return Metadata(
         title=_first([_text(article.get("headline")), meta.get("og:title"), meta.get("twitter:title")])
         or _seen(document, "h1")
         or _seen(document, "title"),
