@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urljoin, urlsplit
 
 import msgspec
@@ -54,6 +54,28 @@ class MainText(msgspec.Struct, frozen=True):
             records=_json(records),
             keywords=None if self.keywords is None else _json(self.keywords),
         )
+
+    @classmethod
+    def of_row(cls, row: PageText, keywords: int) -> MainText:
+        """A row of the database, with at most so many of its keywords."""
+        records = msgspec.json.decode(row.records, type=_Records)
+        metadata = Metadata(
+            title=row.title or "",
+            author=row.author or "",
+            published=row.published or "",
+            description=row.description or "",
+            json_ld=tuple(records.json_ld),
+            opengraph=records.opengraph,
+        )
+        found = msgspec.json.decode(row.keywords, type=tuple[Keyword, ...])[:keywords] if row.keywords else None
+        return cls(row.text, row.markdown, row.language, metadata, row.is_article, found if keywords else None)
+
+
+class _Records(msgspec.Struct, frozen=True):
+    """The column ``records``."""
+
+    json_ld: list[Any] = []
+    opengraph: dict[str, str] = {}
 
 
 def read_main_text(document: Document, url: str, *, language: str | None = None, keywords: int = 0) -> MainText:
