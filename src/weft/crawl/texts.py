@@ -5,9 +5,7 @@ from __future__ import annotations
 import traceback
 
 from weft.crawl.marks import ParseMark
-from weft.parse.bounds import memory_bound
 from weft.parse.content import field_that_counts
-from weft.parse.text import document_of, visible_text
 from weft.records import PAGE, Fetched, Lease, PageText
 
 
@@ -34,6 +32,8 @@ class TextReader:
 
     def _text(self, body: bytes, content_type: str | None, url: str, language: str | None) -> PageText | None:
         from weft.extract.main_text import left_out, read_main_text, read_plain_text  # loaded for the first text
+        from weft.parse.bounds import memory_bound
+        from weft.parse.text import document_of, visible_text
 
         document = document_of(body, content_type)
         text = visible_text(body, content_type) if document is None else ""

@@ -8,7 +8,7 @@ from typing import Final
 
 from weft.extract.language.stop_words import languages_of_words, stop_words
 
-_SAMPLE: Final = 2_000
+_SAMPLE: Final = 1_500
 """How many characters are looked at, from the middle of the text."""
 
 _LEAST_LETTERS: Final = 20

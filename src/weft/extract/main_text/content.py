@@ -8,6 +8,7 @@ anywhere: only the furniture goes, navigation, headers and footers.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from turbohtml import Document, Element
@@ -15,7 +16,7 @@ from turbohtml import Document, Element
 from weft.extract.main_text.effort import Effort, TooMuchWork
 from weft.extract.main_text.metadata import Kind
 from weft.extract.main_text.parts import LEAST, Parts
-from weft.extract.main_text.prose import Prose, heaviest
+from weft.extract.main_text.prose import heaviest
 
 _UNSEEN: Final = (
     "script,style,noscript,template,iframe,svg,canvas,input,select,textarea,object,embed,audio,video,datalist,"
@@ -55,6 +56,7 @@ _LONGEST_LINK_BOX: Final = 300
 _MOST_TIDIED: Final = 0.2
 """How long such a list or a ``<div>`` may be, and its share of an article, for it to be removed."""
 
+_HEADINGS: Final = "h1,h2,h3"
 _LEAST_AROUND: Final = 0.1
 """Less of a page than this is kept around its text, even if it is links: a table of contents, say."""
 
@@ -80,8 +82,8 @@ def content_of(document: Document, kind: Kind) -> Content | None:
         parts = Parts(body, effort)
         article = None if kind is Kind.OTHER else _article_of(parts, kind is Kind.ARTICLE)
         if article is None:
-            parts.remove_from_any_page()
-            return Content(_text_of_page(body, effort), False)
+            weights = parts.prose.weights_without(parts.remove_from_any_page())
+            return Content(_text_of_page(body, weights, effort), False)
         parts.remove_for_article()
         _tidy(article, effort)
         return Content(article, True)
@@ -113,7 +115,7 @@ def _are_many(texts: list[Element]) -> bool:
     return sum(1 for text in texts if outer.isdisjoint(text.ancestors)) >= _MANY_TEXTS
 
 
-def _innermost(element: Element, weights: dict[Element, float], step: float) -> Element:
+def _innermost(element: Element, weights: Mapping[Element, float], step: float) -> Element:
     """The innermost element that has nearly all the prose of the one given."""
     while True:
         weight = weights.get(element, 0.0)
@@ -126,14 +128,13 @@ def _innermost(element: Element, weights: dict[Element, float], step: float) -> 
         element = child
 
 
-def _text_of_page(body: Element, effort: Effort) -> Element:
+def _text_of_page(body: Element, weights: Mapping[Element, float], effort: Effort) -> Element:
     """The element with all that a reader wants of a page that is no article."""
     mains = body.select("main,[role=main]")
     if len(mains) == 1 and effort.length(mains[0]) >= _LEAST_OF_PAGE * effort.length(body):
         return mains[0]
-    prose = Prose(body, effort)
-    element = _innermost(body, prose.weights, _STEP)
-    if prose.weights.get(element, 0.0) < _LEAST_PROSE:
+    element = _innermost(body, weights, _STEP)
+    if weights.get(element, 0.0) < _LEAST_PROSE or len(element.select(_HEADINGS)) < len(body.select(_HEADINGS)):
         return body
     whole = len(" ".join(effort.text(body).split()))
     around = whole - len(" ".join(effort.text(element).split()))

@@ -91,11 +91,13 @@ class Parts:
         for element in self.furniture + self.beside:
             element.decompose()
 
-    def remove_from_any_page(self) -> None:
-        """Takes out of the tree what is no part of the text of any page."""
+    def remove_from_any_page(self) -> set[Element]:
+        """Takes out of the tree what is no part of the text of any page; the elements that were removed."""
         size = self._effort.length(self.body)
-        for element in [each for each in self.furniture if self._goes_from_any_page(each, size)]:
+        removed = {element for element in self.furniture if self._goes_from_any_page(element, size)}
+        for element in removed:
             element.decompose()
+        return removed
 
     def _goes_from_any_page(self, element: Element, page_size: int) -> bool:
         """Whether furniture is furniture on any page: a sidebar of text stays, a sidebar of links goes."""

@@ -5,7 +5,7 @@ Prose is text in long pieces that are no links. It tells articles from lists of 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from turbohtml import Element, Text
@@ -30,12 +30,15 @@ class Prose:
     def __init__(self, body: Element, effort: Effort) -> None:
         self._effort = effort
         self._pieces = list(_pieces_of(body, effort))
-        self.weights = self.weights_without(())
+        self.weights: Mapping[Element, float] = self._weights(())
         """The prose of each element. An element that is absent has none."""
         self.total = self.weights.get(body, 0.0)
 
-    def weights_without(self, removed: Collection[Element]) -> dict[Element, float]:
+    def weights_without(self, removed: Collection[Element]) -> Mapping[Element, float]:
         """The prose of each element, where the text of the removed ones is not counted."""
+        return self._weights(removed) if removed else self.weights
+
+    def _weights(self, removed: Collection[Element]) -> dict[Element, float]:
         weights: dict[Element, float] = {}
         for length, within in self._pieces:
             if removed and any(element in removed for element in within):
@@ -77,7 +80,7 @@ def _elements_around(element: Element, body: Element) -> list[Element]:
     return within
 
 
-def heaviest(elements: Iterable[Element], weights: dict[Element, float]) -> Element | None:
+def heaviest(elements: Iterable[Element], weights: Mapping[Element, float]) -> Element | None:
     """The element with the most prose; of equals the last, which is the innermost in document order."""
     found, most = None, 0.0
     for element in elements:
