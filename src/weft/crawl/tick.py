@@ -125,7 +125,7 @@ class Tick:
         """Stores a batch, and gives its visits. ``feed`` is called now and then, so that workers stay busy."""
         admissions, store, learnt = self._admissions, self._store, batch.learnt
         with self._transaction():
-            admissions.settle(self._settled(one) for one in learnt if one.processed.done.lease.purpose is PAGE)
+            admissions.settle([self._settled(one) for one in learnt if one.processed.done.lease.purpose is PAGE])
             visits, packs = self._offer(learnt, feed)
             self._count(batch)
             for one in learnt:
