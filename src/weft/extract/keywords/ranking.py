@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import Final
 
@@ -87,15 +88,17 @@ def keywords_of(
     total = 0
     for word, points in words:
         total += 1
-        if not _is_stop_word(word, code):
-            entry = _entry(counted, word, code)
+        if stem := _stem_of(word, code):
+            entry = counted.get(stem)
+            if entry is None:
+                entry = counted[stem] = _Counted(word)
             entry.points += points
             entry.count += 1
             entry.forms[word] += 1
     for text, points in ((title, TITLE), *((meta, META) for meta in metas)):
         for word in dict.fromkeys(words_of(text)):
-            if not _is_stop_word(word, code):
-                _entry(counted, word, code).points += points
+            if stem := _stem_of(word, code):
+                counted.setdefault(stem, _Counted(word)).points += points
     heaviest = sorted(counted.values(), key=lambda entry: -entry.points)[:number]
     return [
         Keyword(_shown(entry.forms), round(100 * entry.points / max(total, 1), 3), entry.count) for entry in heaviest
@@ -133,19 +136,13 @@ def _texts_of(element: Element) -> Iterator[tuple[str, float]]:
                 yield node.data, weight
 
 
-def _is_stop_word(word: str, language: str) -> bool:
+@lru_cache(maxsize=50_000)
+def _stem_of(word: str, language: str) -> str:
+    """The stem that a word is counted under; empty for a word that is no keyword."""
     least = 2 if _UNSEPARATED.search(word) or word.isupper() or not word.isalpha() else _MIN_LENGTH
-    if len(word) < least or not any(map(str.isalpha, word)):
-        return True
-    return word.lower() in stop_words(language or "en")
-
-
-def _entry(counted: dict[str, _Counted], word: str, language: str) -> _Counted:
-    stem = stem_of(word.lower(), language)
-    entry = counted.get(stem)
-    if entry is None:
-        entry = counted[stem] = _Counted(word)
-    return entry
+    if len(word) < least or not any(map(str.isalpha, word)) or word.lower() in stop_words(language or "en"):
+        return ""
+    return stem_of(word.lower(), language)
 
 
 def _shown(forms: Counter[str]) -> str:

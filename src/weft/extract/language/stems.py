@@ -24,7 +24,6 @@ _SLOVENE: Final = re.findall(
 _LEAST_SLOVENE_STEM: Final = 4
 
 
-@lru_cache(maxsize=50_000)
 def stem_of(word: str, language: str) -> str:
     """The stem of a word in lower case. In a language without a stemmer it is the word itself."""
     return _stemmer(language)(word)
