@@ -22,7 +22,7 @@ from typing import Final
 import msgspec
 from turbohtml import Element, Text
 
-from weft.extract.keywords.places import META, TEXT, TITLE, weight_of
+from weft.extract.keywords.places import META, TEXT, TITLE, Settings
 from weft.extract.language import primary_language, stem_of, stop_words
 
 MAX_WORDS: Final = 200_000
@@ -125,15 +125,12 @@ def _unseparated(text: str) -> Iterator[str]:
 
 def _texts_of(element: Element) -> Iterator[tuple[str, float]]:
     """The pieces of text in an element with the points of each of their words."""
-    weights: dict[Element, float] = {}
+    settings = Settings()
     for node in element.descendants:
         if type(node) is Text:
             parent = node.parent
             if isinstance(parent, Element):
-                weight = weights.get(parent)
-                if weight is None:
-                    weight = weights[parent] = weight_of(parent)
-                yield node.data, weight
+                yield node.data, settings.of(parent).weight
 
 
 @lru_cache(maxsize=50_000)
