@@ -449,6 +449,22 @@ class Traps(msgspec.Struct, frozen=True, kw_only=True):
     ] = 200
 
 
+class Extract(msgspec.Struct, frozen=True, kw_only=True):
+    """What is taken from pages, beside their links and facts."""
+
+    text: Annotated[  # E14
+        bool, About("keep the main text of each page, as text and Markdown, with its author, date and other facts")
+    ] = False
+    keywords: Annotated[  # E23
+        int, About("keep the N weightiest words of each page; more than 0 keeps the text, too", "10", high=1_000)
+    ] = 0
+
+    @property
+    def wants_text(self) -> bool:
+        """Whether main texts are read."""
+        return self.text or self.keywords > 0
+
+
 class Keep(msgspec.Struct, frozen=True, kw_only=True):
     """What is stored."""
 
@@ -520,6 +536,7 @@ class CrawlSpec(msgspec.Struct, frozen=True, kw_only=True):
     traps: Annotated[
         Traps, Group("Traps", "budgets against endless sites; 0 switches a rule off", may_change=False, prefix="trap-")
     ] = Traps()
+    extract: Annotated[Extract, Group("Extract", "what is taken from pages", may_change=False)] = Extract()
     keep: Annotated[Keep, Group("Store", "what is kept", may_change=True)] = Keep()
     plugins: Annotated[Plugins, Group("Parts", "parts of your own", may_change=False)] = Plugins()
 

@@ -27,6 +27,7 @@ EXAMPLES = {
     "stats": "weft stats example.org\n  weft stats example.org -o report.html",
     "duplicates": "weft duplicates example.org --threshold 0.9 -o duplicates.csv",
     "show": "weft show example.org https://example.org/ --text",
+    "keywords": "weft keywords example.org https://example.org/about",
     "why": "weft why example.org https://example.org/missing",
     "graph": (
         "weft graph example.org --to graph.gexf\n  weft graph example.org --to sites.svg --level site --with-external"
@@ -40,6 +41,9 @@ EXAMPLES = {
 
 LONG = ("crawl", "resume")
 """The commands whose help tells the usual options only: ``--help all`` tells all."""
+
+PAGE_ADDITIONS = ("text", "markdown", "keywords", "metadata", "measures")
+"""What ``weft pages --with`` adds."""
 
 ROBOTS_GROUPS = ("Identity", "Network")
 """The groups of crawl options that ``weft robots`` takes too: it asks a server."""
@@ -150,7 +154,8 @@ def _pages(parser: argparse.ArgumentParser) -> None:
     _folder(parser)
     _format(parser)
     parser.add_argument("--all", action="store_true", help="every URL known, the refused ones too, with their reason")
-    parser.add_argument("--with-measures", action="store_true", help="with those of weft graph --measures")
+    more = f"with more fields: {', '.join(PAGE_ADDITIONS)} (measures: those of weft graph --measures)"
+    parser.add_argument("--with", dest="additions", metavar="NAME,...", default="", help=more)
     parser.add_argument("--fields", metavar="NAME,...", help="only these fields, in this order")
     where = "only pages for which it is true; may be given many times"
     parser.add_argument("--where", action="append", default=[], metavar="EXPRESSION", help=where)
@@ -199,6 +204,15 @@ def _show(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--headers", action="store_true", help="the status line and headers as received")
     what.add_argument("--body", action="store_true", help="the body, decoded, byte for byte")
     what.add_argument("--text", action="store_true", help="the visible text")
+    what.add_argument("--markdown", action="store_true", help="the main text as Markdown")
+
+
+def _keywords(parser: argparse.ArgumentParser) -> None:
+    _folder(parser)
+    _url(parser)
+    parser.add_argument("--number", metavar="N", default="20", help="at most N words (default: 20)")
+    _format(parser)
+    _to_file(parser)
 
 
 def _why(parser: argparse.ArgumentParser) -> None:
@@ -277,6 +291,7 @@ _BUILDERS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "stats": _stats,
     "duplicates": _duplicates,
     "show": _show,
+    "keywords": _keywords,
     "why": _why,
     "graph": _graph,
     "diff": _diff,

@@ -136,8 +136,17 @@ def name_the_urls_of_pages(connection: sqlite3.Connection) -> None:
     _run(connection, f"CREATE {PAGE_URL};\nDROP VIEW IF EXISTS document;\nCREATE {DOCUMENT}")
 
 
+def keep_texts(connection: sqlite3.Connection) -> None:
+    """Main texts and keywords of visits (E14, E23)."""
+    connection.execute(
+        "CREATE TABLE text(visit INTEGER PRIMARY KEY REFERENCES visit, text TEXT NOT NULL, markdown TEXT NOT NULL,"
+        " language TEXT, title TEXT, author TEXT, published TEXT, description TEXT,"
+        " is_article INTEGER NOT NULL, records TEXT NOT NULL, keywords TEXT)"
+    )
+
+
 MIGRATIONS = (
-    create, keep_duplicates, sort_the_seen_set, find_sketches, narrow_the_queue, name_the_urls_of_pages,
+    create, keep_duplicates, sort_the_seen_set, find_sketches, narrow_the_queue, name_the_urls_of_pages, keep_texts,
 )  # fmt: skip
 VERSION = len(MIGRATIONS)
 _VERSION_WITH_PAGE_URL = 6

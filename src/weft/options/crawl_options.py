@@ -84,6 +84,8 @@ class CrawlOptions(TypedDict, total=False):
     trap_endless_site_pages: int | str
     trap_hosts_per_domain: int | str
     trap_duplicates_only: int | str
+    text: bool
+    keywords: int | str
     no_archive: bool
     warc_size: int | str
     block_digest: bool
