@@ -29,11 +29,15 @@ def graph_of_web(web: InventedWeb, title: str, progress: Progress = silent) -> P
     """The pages that a crawl with scope host asks, and the links that it follows."""
     edges = Edges()
     redirects: set[tuple[int, int]] = set()
+    refused: set[int] = set()
     queue = deque(web.seeds())
     met = set(queue)
     while queue:
         url = queue.popleft()
         source = edges.node(url)
+        if _is_private(web, url):
+            refused.add(source)
+            continue
         entry = web.entry(url)
         if entry is not None and entry.nofollow:
             continue
@@ -47,12 +51,17 @@ def graph_of_web(web: InventedWeb, title: str, progress: Progress = silent) -> P
                 met.add(link.target)
                 queue.append(link.target)
         progress("making the web", len(met) - len(queue), 0)
-    return edges.graph(title, web.seeds(), frozenset(redirects))
+    return edges.graph(title, web.seeds(), frozenset(redirects), frozenset(refused))
 
 
 def _is_followed(web: InventedWeb, target: str, kind: str, rel: str) -> bool:
     place = web.place(target)
     if place is None or kind not in FOLLOWED or "nofollow" in rel:
         return False
-    path = place[1]
-    return not path.endswith(BINARY) and (not path.startswith("/private/") or path.startswith("/private/open/"))
+    return not place[1].endswith(BINARY)
+
+
+def _is_private(web: InventedWeb, url: str) -> bool:
+    """Whether robots.txt forbids a page."""
+    place = web.place(url)
+    return place is not None and place[1].startswith("/private/") and not place[1].startswith("/private/open/")

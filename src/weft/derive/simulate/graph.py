@@ -18,7 +18,8 @@ class PageGraph(msgspec.Struct, frozen=True, kw_only=True):
     """Nodes are numbered from 0 in the order in which they are named first.
 
     The links of node n are ``targets[starts[n]:starts[n + 1]]``, each target once, in the order of the source.
-    ``redirects`` has the links that are redirects, whose target is as deep as their page.
+    ``redirects`` has the links that are redirects, whose target is as deep as their page. ``refused`` are pages that
+    robots.txt forbids: a crawl knows and counts them as targets, and when their turn comes they are left out.
     """
 
     title: str
@@ -30,6 +31,7 @@ class PageGraph(msgspec.Struct, frozen=True, kw_only=True):
     parallel: int
     seeds: Sequence[int]  # those of the source, else the first page with a link
     redirects: frozenset[tuple[int, int]] = frozenset()
+    refused: frozenset[int] = frozenset()
 
     @property
     def size(self) -> int:
@@ -67,14 +69,15 @@ class Edges:
         self._targets.append(numbers.setdefault(target, len(numbers)))
 
     def graph(
-        self, title: str, seeds: Sequence[str] = (), redirects: frozenset[tuple[int, int]] = frozenset()
+        self, title: str, seeds: Sequence[str] = (), redirects: frozenset[tuple[int, int]] = frozenset(),
+        refused: frozenset[int] = frozenset(),
     ) -> PageGraph:  # fmt: skip
         """The graph of all links; ``SpecError`` where there are none."""
         if not self._sources:
             raise SpecError(f"{title} has no links")
         sources, targets = (np.frombuffer(ends, np.int32) for ends in (self._sources, self._targets))
         numbers = [self._numbers[seed] for seed in seeds] or [int(sources[0])]
-        return _made(title, list(self._numbers), sources, targets, numbers, redirects)
+        return _made(title, list(self._numbers), sources, targets, numbers, redirects, refused)
 
 
 def graph_of_pairs(
@@ -84,7 +87,7 @@ def graph_of_pairs(
     sources, targets = ends_of(pairs)
     if not len(sources):
         raise SpecError(f"{title} has no links")
-    return _made(title, names, sources, targets, seeds or [int(sources[0])], frozenset())
+    return _made(title, names, sources, targets, seeds or [int(sources[0])])
 
 
 def ends_of(pairs: Iterable[tuple[int, list[int]]]) -> tuple[Nodes, Nodes]:
@@ -98,12 +101,13 @@ def ends_of(pairs: Iterable[tuple[int, list[int]]]) -> tuple[Nodes, Nodes]:
 
 def _made(
     title: str, names: Sequence[str], sources: Nodes, targets: Nodes, seeds: Sequence[int],
-    redirects: frozenset[tuple[int, int]],
+    redirects: frozenset[tuple[int, int]] = frozenset(), refused: frozenset[int] = frozenset(),
 ) -> PageGraph:  # fmt: skip
     starts, kept = by_source(len(names), sources, targets)
     return PageGraph(
         title=title, names=names, starts=starts, targets=kept, link_count=len(sources),
         loops=int((sources == targets).sum()), parallel=len(sources) - len(kept), seeds=seeds, redirects=redirects,
+        refused=refused,
     )  # fmt: skip
 
 

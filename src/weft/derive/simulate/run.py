@@ -100,10 +100,12 @@ class Simulation:
             if order.every and fetched >= batch_at:
                 batch_at = batch_after(fetched, order.every)
                 order.begin_batch()
-                queue.begin_batch(order.priorities, batch_at - fetched)
+                queue.begin_batch(order.priorities, batch_at - fetched + len(self.graph.refused))
             page = queue.take()
             if page is None:
                 return
+            if self.nodes[page] in self.graph.refused:
+                continue
             self._read(page)
             fetched += 1
             if not fetched % _EVERY:
