@@ -21,6 +21,7 @@ from weft.records import (
     Lease,
     Links,
     OriginRow,
+    PageText,
     Place,
     Settled,
     Verdict,
@@ -453,6 +454,7 @@ class Store(Protocol):
         packs: Sequence[tuple[int, str]],
         positions: Positions,
         sketches: Sequence[tuple[int, bytes]] = (),
+        texts: Sequence[tuple[int, PageText]] = (),
     ) -> None:
         """All of one tick, inside its transaction."""
 

@@ -376,6 +376,21 @@ class Place(msgspec.Struct, frozen=True, gc=False, array_like=True):
 NOWHERE: Final = Place()
 
 
+class PageText(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """The main text of what one visit brought: a row of the table ``text``, its fields in the order of the columns."""
+
+    text: str
+    markdown: str
+    language: str | None
+    title: str | None
+    author: str | None
+    published: str | None
+    description: str | None
+    is_article: bool
+    records: str  # JSON-LD and OpenGraph, as JSON
+    keywords: str | None  # as JSON; None where none were asked for
+
+
 class Processed(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """One lease that went through the pipeline: its conclusion, and its place in the archive."""
 
@@ -383,6 +398,7 @@ class Processed(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     place: Place = NOWHERE
     sketch: bytes = b""  # of the text, where near-duplicates are looked for
     bug: str = ""  # the traceback, where we and not the web were at fault
+    text: PageText | None = None  # the main text, where it is wanted
     answer: Fetched | Failure | None = None  # of site requests only: the crawl's own process reads these
 
 

@@ -43,6 +43,7 @@ from weft.url import Normalizer, host_of, origin_of
 from weft.workers.choice import Asking, make_fork_server, start_workers
 
 if TYPE_CHECKING:
+    from weft.frontier.order.interface import Order
     from weft.workers.fork_server import ForkServer
 
 PUBLIC_IP_PARALLEL = 16
@@ -79,7 +80,9 @@ def make_stages(spec: CrawlSpec, opened: Opened, seed_urls: list[str], answers: 
     schedule = Schedule(_ip_bounds(spec.politeness), by_turns=spec.politeness.order is PageOrder.DFS)
     policies = Policies(judge, robots, normalizer, judge.paces)
     memory = Memory(state.hash_seed, _cache_entries(spec))
-    frontier = SqlFrontier(connection, spec, policies, schedule, clock, resolver.cached, memory)
+    frontier = SqlFrontier(
+        connection, spec, policies, schedule, clock, resolver.cached, memory, _make_order(spec.politeness.order)
+    )
     return Stages(
         clock=clock,
         plugins=plugins,
@@ -94,6 +97,15 @@ def make_stages(spec: CrawlSpec, opened: Opened, seed_urls: list[str], answers: 
         store=plugins.made("store", SqlStore(connection)),
         duplicates=Skips(spec.duplicates, StoredCopies(connection)) if spec.duplicates.skip is not Skip.NO else None,
     )
+
+
+def _make_order(order: PageOrder) -> Order | None:
+    """The strategy; None for those that need no more than the depth of a page and the number of its visit."""
+    if order in (PageOrder.BFS, PageOrder.DFS):
+        return None
+    from weft.frontier.order.table import Settings, order_of
+
+    return order_of(order, Settings())
 
 
 @asynccontextmanager

@@ -36,20 +36,31 @@ VERSION_COLUMNS = (
 )
 
 
-def run(args: argparse.Namespace) -> int:
-    if args.versions and (args.all or args.with_measures):
-        raise SpecError("pages: --versions is about attempts: not with --all or --with-measures")
-    with StoredCrawl(args.folder) as crawl:
-        rows: Iterable[msgspec.Struct]
-        kind: type[msgspec.Struct]
-        rows, kind, columns = crawl.pages(everything=args.all), Page, COLUMNS
-        if args.versions:
-            rows, kind, columns = versions_of(crawl), Version, VERSION_COLUMNS
-        elif args.with_measures:
-            from weft.derive.graph.kept import MeasuredPage, measured_pages, require_measures
+def _pages(crawl: StoredCrawl, args: argparse.Namespace) -> tuple[Iterable[msgspec.Struct], type[msgspec.Struct]]:
+    """The rows with the fields that ``--with`` adds, and their type."""
+    rows: Iterable[Page] = crawl.pages(everything=args.all)
+    if not args.additions:
+        return rows, Page
+    from weft.cli.arguments import PAGE_ADDITIONS
+    from weft.derive.additions import additions_of, pages_with
 
-            require_measures(crawl)
-            rows, kind = measured_pages(crawl, crawl.pages(everything=args.all)), MeasuredPage
+    kind: type[Page] = Page
+    names = additions_of(args.additions, PAGE_ADDITIONS)
+    if "measures" in names:
+        from weft.derive.graph.kept import MeasuredPage, measured_pages, require_measures
+
+        require_measures(crawl)
+        rows, kind = measured_pages(crawl, crawl.pages(everything=args.all)), MeasuredPage
+        names.remove("measures")
+    return pages_with(crawl, rows, kind, names) if names else (rows, kind)
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.versions and (args.all or args.additions):
+        raise SpecError("pages: --versions is about attempts: not with --all or --with")
+    with StoredCrawl(args.folder) as crawl:
+        rows, kind = (versions_of(crawl), Version) if args.versions else _pages(crawl, args)
+        columns = VERSION_COLUMNS if args.versions else COLUMNS
         rows = rows_where(rows, kind, args.where)
         if args.fields is None:
             write_rows(rows, kind, columns, asked=args.format, file=args.to_file, folder=crawl.folder)
