@@ -306,7 +306,7 @@ def _simulate(parser: argparse.ArgumentParser) -> None:
 def _export(parser: argparse.ArgumentParser) -> None:
     _folder(parser)
     add = parser.add_argument
-    forms = "warc, wacz, index, sqlite (a file); mirror, parquet, sitemap, jsonl (a folder)"
+    forms = "warc, wacz, index, sqlite (a file); mirror, parquet, sitemap, jsonl, markdown (a folder)"
     add("--as", dest="form", required=True, metavar="FORM", help=forms)
     _file(parser, "write to PATH: a file, or a new folder")
     where = "only pages for which it is true, in the words of SQL; may be given many times"
