@@ -334,7 +334,8 @@ def _check(parser: argparse.ArgumentParser) -> None:
 
 
 def _import(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a WARC file, packed or not, or a WACZ file")
+    files = "archives: .warc, .warc.gz, .wacz; or tables: .jsonl (url, title, text), .csv (source, target)"
+    parser.add_argument("files", nargs="+", metavar="FILE", help=files)
     parser.add_argument("-o", "--output", "--to", metavar="DIR", help="make the crawl in DIR, a new folder")
     _json(parser)
 
