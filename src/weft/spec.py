@@ -607,6 +607,10 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     fresh: Annotated[bool, About("set an older crawl of that folder aside and start anew", may_change=False)] = False
     quiet: Annotated[bool, About("show errors only")] = False
     watch: Annotated[bool, About("stay, and do each pass of --period when it is due")] = False
+    json_progress: Annotated[bool, About("tell how far it is as a JSON object a line, on stderr")] = False
+    metrics: Annotated[
+        Text, About("serve numbers for Prometheus at PORT of this machine alone, or at ADDRESS:PORT", "9100")
+    ] = None
     log: Annotated[
         ShownLogs, About("show the lines of the logs too: screen for both, common or error for one", "screen")
     ] = ShownLogs.FILES
