@@ -123,6 +123,13 @@ class PageOrder(StrEnum):
 
     BFS = "bfs"
     DFS = "dfs"
+    PATH_COST = "path-cost"
+    IN_LINKS = "in-links"
+    OPIC = "opic"
+    PAGERANK = "pagerank"
+    LARGE_SITES_FIRST = "large-sites-first"
+    RANDOM = "random"
+    WEFT = "weft"
 
 
 class Pace(StrEnum):
@@ -308,7 +315,9 @@ class Politeness(msgspec.Struct, frozen=True, kw_only=True):
     ] = Pace.FIXED
     max_wait_s: Annotated[float, About("end (exit 3) when no site may be asked for longer than TIME", "60s")] = 60.0
     ignore_robots: Annotated[bool, About("do not ask robots.txt: for your own servers only", may_change=False)] = False
-    order: Annotated[PageOrder, About("which page next: breadth or depth first", "dfs", group="Scope")] = PageOrder.BFS
+    order: Annotated[
+        PageOrder, About("which page next: docs/ordering.md compares the orders", "weft", group="Scope")
+    ] = PageOrder.BFS
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):

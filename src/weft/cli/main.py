@@ -28,6 +28,8 @@ COMMANDS = {
     "why": "why a URL was or was not fetched",
     "graph": "the web graph for Gephi, Pajek, networkx and others, or as a picture",
     "diff": "what changed from one crawl to another",
+    "rank": "score the pages of a crawl: PageRank, HITS, in-links, path cost",
+    "simulate": "which pages an order of crawling would fetch first, on any graph",
     "robots": "what weft makes of a robots.txt, line by line",
     "check": "is everything in a crawl's folder consistent?",
     "demo": "crawl a small made-up web and show it",

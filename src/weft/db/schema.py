@@ -145,8 +145,17 @@ def keep_texts(connection: sqlite3.Connection) -> None:
     )
 
 
+def keep_what_orders_were_told(connection: sqlite3.Connection) -> None:
+    """For orders by what was read: each page with those found on it and those linked to, as numbers of four bytes."""
+    connection.execute(
+        "CREATE TABLE ordering(step INTEGER PRIMARY KEY, page INTEGER NOT NULL, found BLOB NOT NULL,"
+        " links BLOB NOT NULL)"
+    )
+
+
 MIGRATIONS = (
     create, keep_duplicates, sort_the_seen_set, find_sketches, narrow_the_queue, name_the_urls_of_pages, keep_texts,
+    keep_what_orders_were_told,
 )  # fmt: skip
 VERSION = len(MIGRATIONS)
 _VERSION_WITH_PAGE_URL = 6

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from weft.clock import Clock
 from weft.frontier import recovery
@@ -25,6 +26,10 @@ from weft.records import PAGE, Lease, Links, Settled
 from weft.spec import CrawlSpec
 from weft.url import site_of
 
+if TYPE_CHECKING:
+    from weft.frontier.order.interface import Order
+    from weft.frontier.ordering import Ordering
+
 COUNTERS = (
     "known", "refused", "waiting", "running", "completed", "errors", "broken", "forbidden", "hosts", "asked",
 )  # fmt: skip
@@ -39,7 +44,7 @@ class SqlFrontier:
 
     def __init__(
         self, connection: sqlite3.Connection, spec: CrawlSpec, policies: Policies, schedule: Schedule, clock: Clock,
-        address_of: AddressOf, memory: Memory,
+        address_of: AddressOf, memory: Memory, order: Order | None = None,
     ) -> None:  # fmt: skip
         self._db = connection
         self._clock = clock
@@ -58,7 +63,16 @@ class SqlFrontier:
         )
         queues = Queues(sites, heads, budgets)
         self._settling = settling = Settling(connection, discovery, schedule, queues, clock, self.counts)
+        self._ordering = None if order is None else self._ordered(order)
         self._leases = Leases(spec.politeness, policies, schedule, queues, settling, clock, address_of)
+
+    def _ordered(self, order: Order) -> Ordering:
+        from weft.frontier.ordering import Ordering
+
+        ordering = Ordering(self._db, self.discovery, self._heads, order)
+        self.discovery.tell_links = ordering.linked
+        self.schedule.fill = self._heads.fill
+        return ordering
 
     # ---- start -----------------------------------------------------------------------------------------------
 
@@ -72,6 +86,8 @@ class SqlFrontier:
             recovery.lift_limits(self._db, self.counts, self._paces, self._max_depth)
         self._sites.begin(killed=killed)
         self._heads.retry_ms = self._clock.epoch_ms()
+        if self._ordering is not None:
+            self._ordering.load()
 
     def recount_states(self) -> None:
         """Counts the table once, after something outside the tick changed it."""
@@ -238,6 +254,8 @@ class SqlFrontier:
         """The links of a page as they are stored; those that belong to the crawl are admitted."""
         flight = self.in_flight[page]
         packed, found = self.discovery.offer(flight, visit, links, nofollow, is_duplicate)
+        if self._ordering is not None:
+            self._ordering.read(page, is_final=page not in self._settling.waiting_again)
         return Offered(flight.url_id, flight.depth, packed, found.external, found.new, found.known)
 
     def offer_sitemap(self, visit: int, entries: Sequence[tuple[str, str]]) -> str:
@@ -268,6 +286,8 @@ class SqlFrontier:
     def flush(self) -> None:
         """Writes all that is new, marks what is under way as R, lets the settled pages go. Ends the tick."""
         self._settling.mark_running()
+        if self._ordering is not None:
+            self._ordering.flush()
         self.discovery.flush()
         self._budgets.set_aside()
         self._sites.store()
@@ -280,6 +300,9 @@ class SqlFrontier:
         now = self._clock.seconds()
         self._heads.join(self.discovery.admitted, self.discovery.moved, now)
         self.discovery.committed()
+        if self._ordering is not None:
+            self._ordering.committed()
+            self.schedule.rerank(now)
         self._budgets.committed()
         self._sites.let_go(now)
         if self._sites.retries_ms is not None:
