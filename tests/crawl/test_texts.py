@@ -78,6 +78,19 @@ def test_the_database_has_a_row_for_each_text(pages: Site, tmp_path: Path) -> No
     assert (pages.at(NEWS), "Council keeps the old tram", "en", 1, None) in rows
 
 
+def test_the_index_of_documents_tells_their_places(pages: Site, tmp_path: Path) -> None:
+    """E14: status, place in the repository, statistics, URL and title; a URL that was never asked has its URL only."""
+    folder = crawl_of(pages, tmp_path / "crawl", "--max-depth", "0")
+    query = "SELECT status, title, out_links, warc_file, warc_offset, warc_length FROM document WHERE url = ?"
+    with sqlite3.connect(folder / "crawl.db") as db:
+        start = db.execute(query, (pages.url + "/",)).fetchone()
+        waiting = db.execute(query, (pages.at(NEWS),)).fetchone()
+    db.close()
+    assert start[:3] == (200, "/", len(MARKED) + 2)
+    assert (folder / "warc" / start[3]).stat().st_size >= start[4] + start[5] > 0
+    assert waiting == (None,) * 6
+
+
 def test_texts_are_kept_without_an_archive(pages: Site, tmp_path: Path) -> None:
     folder = crawl_of(pages, tmp_path / "bare", "--text", "--no-archive")
     assert call("show", folder, NEWS, "--markdown").stdout.startswith("# Council keeps the old tram\n")
