@@ -207,6 +207,9 @@ class Links(msgspec.Struct, array_like=True, gc=False):
         return map(Link, *columns)
 
 
+NOT_MODIFIED: Final = 304
+
+
 class Lease(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """The right, and the duty, to ask one URL now. It ends in exactly one ``Visit``."""
 
@@ -220,6 +223,11 @@ class Lease(msgspec.Struct, frozen=True, gc=False, array_like=True):
     origin: str = ""  # for robots.txt: the origin it will speak for
     etag: str = ""
     last_modified: str = ""
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether only an answer that changed is wanted: one of an earlier pass is stored."""
+        return bool(self.etag or self.last_modified)
 
 
 class Fetched(msgspec.Struct, frozen=True, gc=False, tag=True):
