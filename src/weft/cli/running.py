@@ -64,6 +64,7 @@ def run_shown(plan: Plan, how: spec.Run) -> int:
         without = "" if native.is_compiled else ", without its compiled parts"
         for line in (f"weft {__version__} begins{without}", *_unusual(plan)):
             _log.info("%s", line)
+        _note_action(plan, f"weft {__version__} begins")
         try:
             reason = _displayed(run, how)
         except WeftError as error:
@@ -74,14 +75,19 @@ def run_shown(plan: Plan, how: spec.Run) -> int:
             raise
         words = closing_words(plan.folder.path, run.progress, reason, run.ending)
         _log.info("%s", words)
-    if plan.spec.keep.log_file is not None:
-        ActionLog(plan.spec.keep, sys.stderr).note(time.time_ns() // 1_000_000, words)
+    _note_action(plan, words)
     if not quiet or reason.exit_code == 1:
         tell(words)
     _leave_results(plan, quiet=quiet)
     if not quiet and reason.exit_code == 0 and run.progress.broken:
         _tell_broken_links(plan, run.progress)
     return reason.exit_code
+
+
+def _note_action(plan: Plan, words: str) -> None:
+    """A line of ``--log-file``, whatever its level."""
+    if plan.spec.keep.log_file is not None:
+        ActionLog(plan.spec.keep, sys.stderr).note(time.time_ns() // 1_000_000, words)
 
 
 def _displayed(run: Run, how: spec.Run) -> StopReason:
