@@ -21,6 +21,7 @@ from weft.records import (
     Lease,
     Links,
     OriginRow,
+    PageText,
     Place,
     Settled,
     Verdict,
@@ -85,6 +86,17 @@ class Hold(msgspec.Struct, frozen=True):
 class Refuse(msgspec.Struct, frozen=True):
     cause: Cause
     detail: str = ""
+
+
+class Answers(Protocol):
+    """What others have fetched: answers in the place of the network."""
+
+    def has(self, url: str) -> bool: ...
+
+    def answer(self, lease: Lease) -> Fetched | Failure: ...
+
+    def request_head(self, lease: Lease) -> bytes:
+        """The request that was sent; empty where nobody knows."""
 
 
 class Gate(Protocol):
@@ -442,6 +454,7 @@ class Store(Protocol):
         packs: Sequence[tuple[int, str]],
         positions: Positions,
         sketches: Sequence[tuple[int, bytes]] = (),
+        texts: Sequence[tuple[int, PageText]] = (),
     ) -> None:
         """All of one tick, inside its transaction."""
 

@@ -75,4 +75,4 @@ class PageReader:
 
 def needs_trees(spec: CrawlSpec) -> bool:
     """Whether every page is read by its tree: the compiled reader is not there, or it gives no text."""
-    return not reads_quickly() or spec.duplicates.near is not None
+    return not reads_quickly() or spec.duplicates.near is not None or spec.extract.wants_text

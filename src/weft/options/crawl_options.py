@@ -14,6 +14,8 @@ class CrawlOptions(TypedDict, total=False):
     scope: str
     accept: str | Sequence[str]
     reject: str | Sequence[str]
+    match: Literal["url", "name"]
+    exact_scope: bool
     max_depth: int | str | None
     min_depth: int | str
     follow: str | Sequence[str]
@@ -84,6 +86,8 @@ class CrawlOptions(TypedDict, total=False):
     trap_endless_site_pages: int | str
     trap_hosts_per_domain: int | str
     trap_duplicates_only: int | str
+    text: bool
+    keywords: int | str
     no_archive: bool
     warc_size: int | str
     block_digest: bool
@@ -92,4 +96,8 @@ class CrawlOptions(TypedDict, total=False):
     graph_summary: bool
     common_log: str | PathLike[str] | None
     error_log: str | PathLike[str] | None
+    repository: str | PathLike[str] | None
+    log_file: str | PathLike[str] | None
+    log_level: int | str
+    period: float | str | None
     part: str | Sequence[str]
