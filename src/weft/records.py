@@ -98,11 +98,12 @@ LEADS_ON: Final = "redirect"
 
 
 class Purpose(IntEnum):
-    """Why an address is asked: a page of the crawl, or a site request the crawl needs for itself."""
+    """Why an address is asked: a page, a site request the crawl needs for itself, or what a rendered page loads."""
 
     PAGE = 0
     ROBOTS = 1
     SITEMAP = 2
+    RESOURCE = 3
 
 
 PAGE: Final = Purpose.PAGE
@@ -207,6 +208,14 @@ class Links(msgspec.Struct, array_like=True, gc=False):
         return map(Link, *columns)
 
 
+class Asked(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """What a request says beside its address, where a page's script makes it."""
+
+    method: str = "GET"
+    lines: tuple[tuple[str, str], ...] = ()  # header lines of its own
+    body: bytes = b""
+
+
 class Lease(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """The right, and the duty, to ask one URL now. It ends in exactly one ``Visit``."""
 
@@ -220,6 +229,20 @@ class Lease(msgspec.Struct, frozen=True, gc=False, array_like=True):
     origin: str = ""  # for robots.txt: the origin it will speak for
     etag: str = ""
     last_modified: str = ""
+    asked: Asked | None = None
+
+
+class Rendered(msgspec.Struct, frozen=True):
+    """A page as it stood in a browser when it was read. Without HTML: it could not be rendered."""
+
+    html: str
+    parts: tuple[tuple[str, str], ...] = ()  # base URL and HTML of open shadow roots and of frames
+    routes: tuple[str, ...] = ()  # where its scripts went, or would have gone
+    requests: int = 0
+    refused: tuple[str, ...] = ()  # WebSockets and event streams that it wanted to open
+    took_ms: int = 0
+    note: str = ""  # what was odd and survivable
+    shot: bytes = b""
 
 
 class Fetched(msgspec.Struct, frozen=True, gc=False, tag=True):
@@ -236,6 +259,7 @@ class Fetched(msgspec.Struct, frozen=True, gc=False, tag=True):
     ip: str
     http_version: str  # "1.0", "1.1", "2"
     note: str = ""  # what was odd and survivable, e.g. a content encoding that did not decode
+    rendered: Rendered | None = None
 
     def header(self, name: str) -> str | None:
         """The first value of a header (lower-case name), or None."""
