@@ -245,6 +245,23 @@ class Rendered(msgspec.Struct, frozen=True):
     shot: bytes = b""
 
 
+class Rendering(msgspec.Struct, gc=False, array_like=True):
+    """A row of the table ``rendering``: what a browser made of the answer of a visit. ``file`` names its archive."""
+
+    visit: int = 0
+    requests: int = 0
+    took_ms: int = 0
+    links: int = 0
+    new_links: int = 0  # that are not on the page as it was received
+    new_text: int = 0  # characters of text that it has more than the page as it was received
+    note: str | None = None
+    refused: str | None = None  # WebSockets and event streams, a line each
+    warc: int | None = None
+    warc_offset: int | None = None
+    warc_length: int | None = None
+    file: str = ""
+
+
 class Fetched(msgspec.Struct, frozen=True, gc=False, tag=True):
     """An answer, of any status."""
 

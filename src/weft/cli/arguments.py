@@ -199,6 +199,7 @@ def _show(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--headers", action="store_true", help="the status line and headers as received")
     what.add_argument("--body", action="store_true", help="the body, decoded, byte for byte")
     what.add_argument("--text", action="store_true", help="the visible text")
+    what.add_argument("--rendered", action="store_true", help="the page as its scripts left it (--render), in UTF-8")
 
 
 def _why(parser: argparse.ArgumentParser) -> None:

@@ -41,7 +41,7 @@ from weft.plugins import LoadedPlugins
 from weft.ports import Workers
 from weft.records import Ending, Progress, StopReason
 from weft.seeds.lists import Seed
-from weft.spec import CrawlSpec, PageOrder, Skip
+from weft.spec import CrawlSpec, PageOrder, RenderMode, Skip
 from weft.store.copies import StoredCopies
 from weft.store.visits import SqlStore
 from weft.store.warc.cdxj import stored_rows, write_cdxj
@@ -89,7 +89,7 @@ class Parts:
         self.seed_origins = [origin_of(url) for url in seed_urls]
         # a site that may be asked more at once than addresses usually are is asked so
         self._public_parallel = max([_PUBLIC_IP_PARALLEL, *(one.per_host or 0 for one in spec.politeness.sites)])
-        schedule = Schedule(self._ip_bounds, by_turns=spec.politeness.order is PageOrder.DFS)
+        schedule = Schedule(self.ip_bounds, by_turns=spec.politeness.order is PageOrder.DFS)
         hash_seed = _meta(database, "hash_seed")
         assert hash_seed is not None  # it is the first thing that a crawl writes
         self.frontier = SqlFrontier(
@@ -100,6 +100,7 @@ class Parts:
         self.skips = Skips(spec.duplicates, StoredCopies(connection)) if spec.duplicates.skip is not Skip.NO else None
         obeyed = _meta(database, "stop_file")
         self.stop_file = StopFile(spec.limits.stop_file, int(obeyed) if obeyed is not None else None)
+        self.frames_only: set[str] = set()  # origins outside the crawl that are asked for frames of rendered pages
         self.workers: Workers  # joins when the crawl is open
         self.throttled = False  # memory is short: one request at a time
         self._watched_s = clock.seconds()
@@ -115,7 +116,7 @@ class Parts:
         jar.load([CookieRow(*row) for row in rows], self.clock.epoch_ms() / 1000)
         return jar
 
-    def _ip_bounds(self, ip: str) -> tuple[int, float]:
+    def ip_bounds(self, ip: str) -> tuple[int, float]:
         """Parallel requests and delay of an address; private ones are bounded only where the user says so."""
         polite = self.spec.politeness
         if polite.per_ip is not None or polite.ip_delay_s:
@@ -272,6 +273,8 @@ def _go_on_with_sitemaps(parts: Parts) -> None:
 
 def _processes(spec: CrawlSpec) -> int:
     """How many processes may ask, the one that keeps the crawl among them."""
+    if spec.browser.render is not RenderMode.NO:  # the browser has processes of its own, and those take the time
+        return 1
     return min(spec.politeness.processes or usable_cores(), spec.politeness.workers)
 
 
@@ -397,9 +400,13 @@ async def _workers(parts: Parts, run_id: int, fork_server: ForkServer | None) ->
             archive = make_archive(
                 spec, parts.folder.warc, f"{run_id:05d}", parts.store.stored_body, fetcher.request_head
             )
-            local = LocalWorker(asking, Pipeline(spec, mark, archive))
+            pipeline = Pipeline(spec, mark, archive)
+            local = LocalWorker(asking, pipeline)
             try:
-                if processes < 2:
+                if spec.browser.render is not RenderMode.NO:
+                    async with _rendering_worker(parts, asking, pipeline) as worker:
+                        yield worker
+                elif processes < 2:
                     yield local
                 else:
                     from weft.workers.combined import CombinedWorkers
@@ -413,6 +420,20 @@ async def _workers(parts: Parts, run_id: int, fork_server: ForkServer | None) ->
         mark.close()
         if rate is not None:
             rate.close()
+
+
+@asynccontextmanager
+async def _rendering_worker(parts: Parts, fetcher: Fetcher, pipeline: Pipeline) -> AsyncIterator[Workers]:
+    """The crawl's own process with a browser beside it."""
+    from weft.crawl.rendering import choice_of, rendering
+
+    choice = choice_of(parts)
+    pipeline.learn = choice.learn
+    loads = Fetcher(
+        parts.spec, parts.policy, jar=parts.jar, seed_origins=parts.seed_origins, epoch_ms=parts.clock.epoch_ms
+    )
+    async with loads, rendering(parts, fetcher, loads, choice) as renders:
+        yield LocalWorker(renders, pipeline, renders.pids)
 
 
 def _shared_rate(parts: Parts) -> SharedRate | None:

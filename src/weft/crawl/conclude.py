@@ -13,7 +13,7 @@ import msgspec
 import xxhash
 
 from weft.errors import POLICIES, Cause
-from weft.records import PAGE, Failure, Fetched, Lease, LinkKind, Links, Parsed, Visit
+from weft.records import PAGE, Failure, Fetched, Lease, LinkKind, Links, Parsed, Rendering, Visit
 from weft.spec import Limits
 from weft.text.dates import iso_of_http_date, moment_of_http_date
 from weft.text.patterns import regex
@@ -53,6 +53,7 @@ class Concluded(msgspec.Struct, array_like=True):
     warc: str = ""  # the file that holds its record
     sketch: bytes = b""  # of the text, where near-duplicates are looked for
     successor: Lease | None = None  # the lease that was taken ahead and is asked in its place
+    rendering: Rendering | None = None
     bug: str = ""  # the traceback, where we and not the web were at fault
 
 

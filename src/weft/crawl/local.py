@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from weft.crawl.conclude import Concluded
 from weft.crawl.pipeline import HandOver, Pipeline
@@ -10,12 +11,18 @@ from weft.fetch.http import Fetcher
 from weft.ports import Returned, RoomAhead
 from weft.records import Failure, FilePosition, Lease
 
+if TYPE_CHECKING:
+    from weft.fetch.browser.fetcher import RenderingFetcher
+
 
 class LocalWorker:
     """Asks by its fetcher, and finishes a few answers when the loop wants the next ones."""
 
-    def __init__(self, fetcher: Fetcher, pipeline: Pipeline) -> None:
+    def __init__(
+        self, fetcher: Fetcher | RenderingFetcher, pipeline: Pipeline, browser_pids: Callable[[], list[int]] = list
+    ) -> None:
         self._fetcher = fetcher
+        self._browser_pids = browser_pids
         self._pipeline = pipeline
 
     def on_finished(self, wake: Callable[[], None]) -> None:
@@ -70,7 +77,7 @@ class LocalWorker:
         return self._pipeline.archive.positions()
 
     def pids(self) -> list[int]:
-        return []
+        return self._browser_pids()
 
     async def close(self) -> Mapping[str, FilePosition]:
         self._pipeline.archive.close()

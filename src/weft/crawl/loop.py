@@ -325,14 +325,14 @@ class Crawl:
         parts, lease, visit = self.parts, done.lease, done.visit
         if done.successor is not None:
             parts.frontier.promoted(done.successor)
-        site = parts.frontier.ended(lease, (visit.response_ms or 0) / 1000, visit.status)
-        visit.id = parts.store.next_visit()
-        if done.warc:
-            visit.warc = parts.store.warc_id(done.warc)
-        if done.bug:
-            self._bugs.append((parts.clock.epoch_ms(), lease.url, done.bug))
-        if done.cookies and parts.jar is not None:
-            parts.jar.store(lease.url, done.cookies, visit.started_ms / 1000)
+        self._identify(done)
+        if lease.purpose is Purpose.RESOURCE:
+            done.answer, done.retry_s = None, None  # the page that loads it waits for it, and nobody else
+            self._queue(done)
+            return
+        # a page that was rendered has only now stopped to ask for things
+        answer_s = (visit.response_ms or 0) / 1000 if done.rendering is None else 0.0
+        site = parts.frontier.ended(lease, answer_s, visit.status)
         if visit.status in PASSING_STATUSES:
             back_off(done, self._limits, site.slow_answers)
         self._slow_down(done, site)
@@ -344,8 +344,26 @@ class Crawl:
             self._site_requests.robots(done)
         else:
             self._site_requests.sitemap(done)
+        self._queue(done)
+
+    def _identify(self, done: Concluded) -> None:
+        """Gives a visit its id and those of its archive, and takes its cookies and bugs."""
+        parts, visit = self.parts, done.visit
+        visit.id = parts.store.next_visit()
+        if done.warc:
+            visit.warc = parts.store.warc_id(done.warc)
+        if done.rendering is not None:
+            done.rendering.visit = visit.id
+            done.rendering.warc = parts.store.warc_id(done.rendering.file) if done.rendering.file else None
+        if done.bug:
+            self._bugs.append((parts.clock.epoch_ms(), done.lease.url, done.bug))
+        if done.cookies and parts.jar is not None:
+            parts.jar.store(done.lease.url, done.cookies, visit.started_ms / 1000)
+
+    def _queue(self, done: Concluded) -> None:
+        """A place in the next tick."""
         if not self._batch:
-            self._batch_since = parts.clock.seconds()
+            self._batch_since = self.parts.clock.seconds()
         self._batch.append(done)
 
     def _slow_down(self, done: Concluded, site: Site) -> None:
@@ -428,7 +446,8 @@ class Crawl:
                 store.bug(*bug)
             self._feed()
             sketches = [(done.visit.id, done.sketch) for done in batch if done.sketch]
-            store.write([done.visit for done in batch], packs, positions, sketches)
+            renderings = [done.rendering for done in batch if done.rendering is not None]
+            store.write([done.visit for done in batch], packs, positions, sketches, renderings)
             self._feed()
             frontier.discovery.offer_again()
             for lease, refusal in frontier.refused_site_requests:

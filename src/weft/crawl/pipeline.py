@@ -9,6 +9,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import assert_never
 
@@ -17,13 +18,14 @@ import msgspec
 from weft import __version__
 from weft.crawl.conclude import Concluded, Fields, conclude_answer, conclude_failure
 from weft.crawl.marks import ParseMark
+from weft.crawl.rendered import as_rendered
 from weft.errors import Cause
 from weft.fetch.http import user_agent_of
 from weft.fetch.robots import agents_of
 from weft.parse.content import declared_type, field_that_counts, media_type
 from weft.parse.html import Headers, NeedsTree, Reading, parse_page, reads_quickly
 from weft.plugins import LoadedPlugins
-from weft.records import PAGE, Failure, Fetched, Lease, Links, Parsed
+from weft.records import PAGE, Failure, Fetched, Lease, Links, Parsed, Rendering
 from weft.spec import CrawlSpec, Limits
 from weft.store.warc.archive import Archive, FindBody, NoArchive
 from weft.store.warc.writer import Form, WarcWriter
@@ -35,6 +37,8 @@ ERROR_PAGE_B = 1 << 16  # up to which one is kept to know it again
 _READ_HEADERS = frozenset({"content-type", "x-robots-tag", "link", "refresh", "content-language"})
 
 Sketch = Callable[[str], bytes]
+Learn = Callable[[str, Fetched, Rendering | None], None]
+"""(URL, answer, what rendering it brought): is told of every page that was to be rendered."""
 HandOver = Callable[[Lease, Fetched], None]
 ParserPlugin = Callable[[bytes, str, str | None, Parsed], Parsed]
 """(body, url, content type, what weft read) -> what is read."""
@@ -51,6 +55,8 @@ class Pipeline:
         self._mark = mark
         self._sketch = sketch_of(spec)
         self._text = ""  # of the page read last
+        self._rendering: Rendering | None = None  # of the page read last
+        self.learn: Learn | None = None  # whoever chooses the pages that are rendered
         self.hand_over: HandOver | None = None  # whoever reads the pages that need the tree; None: we do
         self._error_page: tuple[tuple[bytes, list[tuple[str, str]]], Parsed] | None = (
             None  # the last one, and what it says
@@ -73,7 +79,7 @@ class Pipeline:
         texts: list[str] = []
         read: list[Fetched | Failure] = []
         for lease, answer in group:
-            self._text = ""
+            self._text, self._rendering = "", None
             done = self._conclude(lease, answer)
             if done is None:
                 continue
@@ -104,6 +110,9 @@ class Pipeline:
             return None
         except Exception:  # the border to the parser: whatever a page does to it must not end the crawl
             done = conclude_bug(lease, self._limits)
+        done.rendering = self._rendering
+        if self.learn is not None and isinstance(answer, Fetched) and answer.rendered is not None:
+            self.learn(lease.url, answer, self._rendering)
         return done
 
     def _parse(self, answer: Fetched, url: str, fields: Fields) -> Parsed:
@@ -131,16 +140,26 @@ class Pipeline:
                 fields.get("refresh"),
                 fields.get("content-language"),
             )
-            reading = Reading(
-                self._agents, self._limits.max_links_per_page, self._sketch is not None, self.hand_over is None
-            )
+            with_text = self._sketch is not None or answer.rendered is not None
+            reading = Reading(self._agents, self._limits.max_links_per_page, with_text, self.hand_over is None)
             parsed = parse_page(answer.body, url, content_type, headers, reading)
+            if answer.rendered is not None:
+                read = partial(_read_rendered, url, headers, reading)
+                parsed, self._rendering = as_rendered(
+                    parsed, answer.rendered, url, read, self._limits.max_links_per_page
+                )
             self._text = parsed.text
             for parse in self._plugins:
                 parsed = parse(answer.body, url, content_type, parsed)
                 if not isinstance(parsed.links, Links):  # any links will do
                     parsed = msgspec.structs.replace(parsed, links=Links.of(parsed.links))
             return parsed
+
+
+def _read_rendered(page_url: str, headers: Headers, reading: Reading, html: str, url: str) -> Parsed:
+    """What a part of a rendered page says; what its headers say holds for the page itself."""
+    said = headers if url == page_url else Headers()
+    return parse_page(html.encode("utf-8", "replace"), url, "text/html; charset=utf-8", said, reading)
 
 
 def needs_trees(spec: CrawlSpec) -> bool:

@@ -47,7 +47,8 @@ class SiteRequests:
                 if learnt.delay_s is not None and learnt.delay_s > granted_s:
                     asked, granted = human_span(learnt.delay_s), human_span(granted_s)
                     self._note(f"robots.txt of {learnt.origin} asks for {asked}, capped to {granted} (Crawl-delay)")
-                if learnt.cause is None and parts.spec.scope.sitemaps != "no":
+                asks_here = learnt.origin not in parts.frames_only  # else it is asked for the frames of others alone
+                if asks_here and learnt.cause is None and parts.spec.scope.sitemaps != "no":
                     for url in learnt.sitemaps or (f"{learnt.origin}/sitemap.xml",):
                         self._queue_sitemap(url, site_id, None)
                 parts.frontier.release(site_id)

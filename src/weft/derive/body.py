@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from weft.errors import WeftError
+from weft.parse.content import field_that_counts
 from weft.records import Purpose
 from weft.text.human import command
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from weft.derive.read import StoredCrawl
 
 _TEXT_ENDINGS = ("xml", "json", "javascript")
+RENDERED_TYPE = "text/html; charset=utf-8"
 _FOLD = re.compile(r"\r?\n[ \t]+")
 
 
@@ -136,6 +138,34 @@ def body_of(crawl: StoredCrawl, answer: Answer) -> bytes:
     record = read_record(crawl.folder.warc / stored.file, stored.offset, stored.length)
     size = answer.size if answer.size is not None else len(record.body)
     return decode_body(record.body, answer.header_values("content-encoding"), size).body
+
+
+def rendered_of(crawl: StoredCrawl, answer: Answer) -> bytes:
+    """The page as a browser left it, in UTF-8. ``WeftError`` says why there is none."""
+    row = crawl.connection.execute(
+        "SELECT w.file, r.warc_offset, r.warc_length, r.note FROM rendering r LEFT JOIN warc w ON w.id = r.warc"
+        " WHERE r.visit = ?",
+        (answer.visit,),
+    ).fetchone()
+    if row is None:
+        raise WeftError(f"{answer.url} was not rendered ({command('why', crawl.folder.path, answer.url)} tells more)")
+    file, offset, length, note = row
+    if file is None:
+        reason = note if crawl.spec.keep.archive else "the crawl keeps no bodies (--no-archive)"
+        raise WeftError(f"there is no rendered page of {answer.url}: {reason}")
+    from weft.store.warc.reader import read_record
+
+    return read_record(crawl.folder.warc / file, offset, length).body
+
+
+def page_of(crawl: StoredCrawl, answer: Answer) -> tuple[bytes, str | None]:
+    """What a reader of a page has before him, and its content type: as rendered where it was, else as received."""
+    is_rendered = crawl.connection.execute(
+        "SELECT 1 FROM rendering WHERE visit = ? AND warc IS NOT NULL", (answer.visit,)
+    ).fetchone()
+    if is_rendered is not None:
+        return rendered_of(crawl, answer), RENDERED_TYPE
+    return body_of(crawl, answer), field_that_counts(answer.header_values("content-type"))
 
 
 def never_answered(answer: Answer) -> WeftError:

@@ -26,7 +26,7 @@ from weft.plugins import check_parts
 from weft.records import StopReason
 from weft.run.signals import ending_signals
 from weft.seeds.lists import Seed, default_folder, read_seeds
-from weft.spec import CrawlSpec, SitePace
+from weft.spec import CrawlSpec, RenderMode, SitePace
 from weft.store.warc.recovery import our_files
 from weft.text.human import command
 
@@ -51,6 +51,7 @@ def plan_crawl(spec: CrawlSpec, output: str | None, *, fresh: bool, warn: Warn) 
     seeds = read_seeds(spec.seeds, warn) if spec.seeds else []
     folder = Folder(Path(output or default_folder(seeds[0])))
     check_parts(spec.plugins.parts, folder.path)
+    _check_browser(spec)
     if folder.exists and fresh:
         with folder.lock():
             aside = folder.set_aside()
@@ -76,11 +77,20 @@ def plan_crawl(spec: CrawlSpec, output: str | None, *, fresh: bool, warn: Warn) 
 def plan_resume(spec: CrawlSpec, folder: Folder, warn: Warn) -> Plan:
     """The crawl of a folder with the limits given now."""
     check_parts(spec.plugins.parts, folder.path)
+    _check_browser(spec)
     _make_ready(folder)
     old = read_spec(folder.spec)
     seeds = [] if _has_begun(folder, warn) else read_seeds(spec.seeds, warn)
     _write_spec(folder, spec)
     return Plan(spec, folder, seeds, limits_changed=_limits_changed(old, spec))
+
+
+def _check_browser(spec: CrawlSpec) -> None:
+    """Raises ``SpecError`` before anything is asked where pages cannot be rendered as the user wants."""
+    if spec.browser.render is not RenderMode.NO:
+        from weft.crawl.rendering import check_browser
+
+        check_browser(spec)
 
 
 def _write_spec(folder: Folder, spec: CrawlSpec) -> None:

@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from weft.db.connection import insert
-from weft.records import FilePosition, Visit
+from weft.records import FilePosition, Rendering, Visit
 from weft.store.bodies import SharedBodies
 
 _VISIT = f"visit({', '.join(Visit.__struct_fields__)})"
+RENDERING_COLUMNS = len(Rendering.__struct_fields__) - 1  # all but the name of its file
 BODIES_IN_RAM = 500_000
 
 
@@ -84,6 +85,7 @@ class SqlStore:
         packs: Sequence[tuple[int, str]],
         positions: Mapping[str, FilePosition],
         sketches: Sequence[tuple[int, bytes]] = (),
+        renderings: Sequence[Rendering] = (),
     ) -> None:
         """All of one tick, inside the caller's transaction."""
         self._db.executemany(
@@ -93,6 +95,10 @@ class SqlStore:
         )
         insert(self._db, _VISIT, map(msgspec.structs.astuple, visits), at_once=1)
         self._db.executemany("INSERT INTO link_pack VALUES(?, ?)", packs)
+        self._db.executemany(
+            f"INSERT INTO rendering VALUES({', '.join('?' * RENDERING_COLUMNS)})",
+            [msgspec.structs.astuple(row)[:RENDERING_COLUMNS] for row in renderings],
+        )
         self._db.executemany("INSERT INTO sketch VALUES(?, ?)", sketches)
         self._db.executemany("INSERT OR REPLACE INTO counter VALUES(?, ?)", list(self.totals.items()))
 

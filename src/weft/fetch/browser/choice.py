@@ -9,12 +9,13 @@ from typing import Protocol
 import msgspec
 import xxhash
 
-from weft.records import Fetched
+from weft.records import Fetched, Rendering
 from weft.text.patterns import regex
 from weft.url import path_of, site_of
 
 SAMPLES = 10  # pages of a template that are rendered before it is decided
 ONE_IN = 50  # of the pages of a template that needs no rendering, so many are rendered all the same
+TEXT_GAINED = 200  # characters: less than that is the date, or a greeting
 SHAPE_B = 200_000  # of a page, as far as its template is told from it
 
 _SCRIPT = regex(rb"(?is)<script\b([^>]*)>(.*?)(?:</script|$)")
@@ -34,11 +35,8 @@ class Choice(Protocol):
     async def wants(self, url: str, answer: Fetched) -> bool:
         """Whether this page is rendered; waits where that depends on pages that are being rendered."""
 
-    def learn(self, url: str, answer: Fetched, gained: int) -> None:
-        """So many links, or pieces of text, came to a page by rendering it."""
-
-    def lost(self, url: str, answer: Fetched) -> None:
-        """The page was to be rendered, and was not."""
+    def learn(self, url: str, answer: Fetched, brought: Rendering | None) -> None:
+        """What came to a page by rendering it; None where nobody knows."""
 
 
 class Always:
@@ -47,10 +45,7 @@ class Always:
     async def wants(self, url: str, answer: Fetched) -> bool:
         return True
 
-    def learn(self, url: str, answer: Fetched, gained: int) -> None:
-        return
-
-    def lost(self, url: str, answer: Fetched) -> None:
+    def learn(self, url: str, answer: Fetched, brought: Rendering | None) -> None:
         return
 
 
@@ -99,25 +94,19 @@ class Auto:
         self._changed[key] = template
         return wanted
 
-    def learn(self, url: str, answer: Fetched, gained: int) -> None:
-        template = self._ended(url, answer)
+    def learn(self, url: str, answer: Fetched, brought: Rendering | None) -> None:
+        template = self._templates.get(template_of(url, answer.body))
         if template is None:
             return
+        template.under_way -= 1
+        self._changed[template.key] = template
+        self._news.set()
+        if brought is None or answer.rendered is None or not answer.rendered.html:
+            return
+        gained = brought.new_links > 0 or brought.new_text > TEXT_GAINED
         template.samples += 1
-        if gained and template.skipped and not template.gained:
-            template.late += 1
-        template.gained += bool(gained)
-
-    def lost(self, url: str, answer: Fetched) -> None:
-        self._ended(url, answer)
-
-    def _ended(self, url: str, answer: Fetched) -> Template | None:
-        template = self._templates.get(template_of(url, answer.body))
-        if template is not None:
-            template.under_way -= 1
-            self._changed[template.key] = template
-            self._news.set()
-        return template
+        template.late += gained and template.skipped > 0 and not template.gained
+        template.gained += gained
 
     def changed(self) -> list[Template]:
         """The templates that changed since the last call."""

@@ -110,7 +110,6 @@ class RenderingFetcher:
         try:
             return await self._pool.render(site_of(lease.url), lease.url, serve)
         except PageLost as lost:
-            self._choice.lost(lease.url, answer)
             return Rendered("", note=f"{GIVEN_UP}: {lost}")
 
 

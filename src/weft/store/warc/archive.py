@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from typing import Protocol
 
 from weft.errors import Cause
-from weft.records import Failure, Fetched, FilePosition, Lease, Visit
+from weft.records import Failure, Fetched, FilePosition, Lease, Rendering, Visit
 from weft.store.visits import StoredBody
 from weft.store.warc.writer import Exchange, RevisitOf, WarcWriter, payload_digest
 
@@ -20,6 +20,7 @@ class Kept(Protocol):
 
     lease: Lease
     visit: Visit
+    rendering: Rendering | None
     warc: str
 
 
@@ -64,7 +65,14 @@ class Archive:
                 )
                 place = self._writer.write_exchange(exchange, same_as)
                 visit.digest, visit.revisit = place.digest, place.is_revisit
+                if kept.rendering is not None and answer.rendered is not None and answer.rendered.html:
+                    self._keep_rendered(kept.rendering, lease.url, moment, answer.rendered.html)
         kept.warc, visit.warc_offset, visit.warc_length = place.file, place.offset, place.length
+
+    def _keep_rendered(self, rendering: Rendering, url: str, moment: datetime, html: str) -> None:
+        """The page as its scripts left it, behind the answer that it was made of."""
+        place = self._writer.write_conversion(url, moment, html.encode("utf-8", "replace"), "text/html; charset=utf-8")
+        rendering.file, rendering.warc_offset, rendering.warc_length = place.file, place.offset, place.length
 
     def _same_payload(self, body_hash: int, digest: str) -> RevisitOf | None:
         """The committed record that a revisit record may name."""

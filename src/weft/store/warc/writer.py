@@ -198,6 +198,17 @@ class WarcWriter:
         length = self._append(self._record("metadata", self._new_id(), about, _FIELDS, _warc_fields(fields)))
         return Place(self._name, offset, length)
 
+    def write_conversion(self, url: str, date: datetime, block: bytes, media: str) -> Place:
+        """The place of a conversion record: another form of what was received, e.g. a page that scripts have made."""
+        self._make_room()
+        about = (
+            f"WARC-Date: {_iso(date)}\r\nWARC-Target-URI: {_safe_url(url)}\r\n"
+            f"WARC-Payload-Digest: {payload_digest(block)}\r\n"
+        )
+        offset = self._disk_b + self._buffered_b
+        length = self._append(self._record("conversion", self._new_id(), about, media, block))
+        return Place(self._name, offset, length)
+
     def flush(self) -> None:
         """All that was written so far is the operating system's. Raises ``StoreError`` where it cannot be."""
         if not self._buffer:
