@@ -239,7 +239,7 @@ STAGES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("frontier", ("weft/frontier/", "weft/judge/")),
     ("store", ("weft/store/",)),
     ("start-up", ("importlib", "<frozen", "weft/cli/main.py", "weft/options/")),
-    ("loop", ("weft/crawl/loop.py", "weft/crawl/conclude.py", "weft/crawl/build.py", "weft/cli/screen.py", "asyncio")),
+    ("loop", ("weft/crawl/", "weft/workers/", "weft/run/", "weft/cli/screen.py", "asyncio")),
 )
 
 

@@ -22,10 +22,9 @@ from weft.frontier.given import Memory, Policies
 from weft.frontier.pages import PageInFlight
 from weft.frontier.polite import Schedule
 from weft.frontier.runs import FAN_IN, RUN_ENTRIES, Runs
-from weft.frontier.settling import Settled
 from weft.frontier.sql import SqlFrontier
 from weft.ports import Parent, Pass
-from weft.records import ADMITTED, Lease, Links, Verdict
+from weft.records import ADMITTED, Lease, Links, Settled, Verdict
 from weft.spec import CrawlSpec, Paces, Politeness
 from weft.url import DEFAULT_RULES, Normalizer
 

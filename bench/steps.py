@@ -29,7 +29,7 @@ MARKS = (
 )
 """The functions whose returns, in this order, are the beginning, the middle and the end."""
 
-TICK = ("weft.crawl.loop", "Crawl.tick")
+TICK = ("weft.crawl.loop", "Loop._store_batch")
 
 
 class Steps:

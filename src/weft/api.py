@@ -7,7 +7,7 @@ import atexit
 import logging
 import tempfile
 from collections import deque
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing, suppress
 from os import PathLike
 from pathlib import Path
@@ -15,15 +15,14 @@ from queue import SimpleQueue
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Unpack
 
-from weft.errors import Cause, SpecError
+from weft.errors import SpecError
 from weft.records import Purpose, StopReason
 
 if TYPE_CHECKING:
-    from weft.crawl.conclude import Concluded
-    from weft.crawl.loop import Crawl
+    from weft.crawl.opening import OpenCrawl
     from weft.derive.read import Page, StoredCrawl
     from weft.options.crawl_options import CrawlOptions
-    from weft.records import Progress
+    from weft.records import Progress, StoredVisit
 
 UNREAD_MAX = 256
 """Pages that wait for their reader before the crawl takes no more."""
@@ -38,10 +37,10 @@ class _Stream:
         self.pages: deque[int] = deque()
         self.filled = asyncio.Event()
 
-    def ticked(self, visits: list[Concluded], progress: Progress) -> None:
-        for done in visits:
-            if done.lease.purpose is Purpose.PAGE and done.retry_s is None and done.again_at is None:
-                self.pages.append(done.lease.page)
+    def ticked(self, visits: Sequence[StoredVisit], progress: Progress) -> None:
+        for one in visits:
+            if one.lease.purpose is Purpose.PAGE and one.state != "W":
+                self.pages.append(one.lease.page)
         self.filled.set()
 
     def is_full(self) -> bool:
@@ -81,7 +80,7 @@ async def crawl(
         running = await stack.enter_async_context(
             open_crawl(plan.spec, plan.folder, plan.seeds, [stream], limits_changed=plan.limits_changed)
         )
-        running.held_back = stream.is_full
+        running.hold_back(stream.is_full)
         stored = stack.enter_context(StoredCrawl(path))
         task = asyncio.create_task(_run(running))
         task.add_done_callback(lambda _: stream.filled.set())
@@ -96,10 +95,8 @@ async def crawl(
                 if page is not None:
                     yield page
             task.result()
-            for number in _never_asked(stored):
-                page = stored.page_by_id(number)
-                if page is not None:
-                    yield page
+            for page in stored.never_asked():
+                yield page
         finally:
             await _end(running, task)
             if folder is not None or plan.spec.keep.graphs != RESULT_IN_FOLDER:
@@ -185,9 +182,9 @@ def _temporary(stack: AsyncExitStack) -> Path:
     return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="weft-")), "crawl")
 
 
-async def _run(running: Crawl) -> StopReason:
+async def _run(running: OpenCrawl) -> StopReason:
     """The crawl to its end. Cancelled, it stops at once, and still writes all that is known: nothing of that waits."""
-    from weft.crawl.build import run_crawl
+    from weft.run.ending import run_crawl
 
     try:
         return await run_crawl(running)
@@ -198,7 +195,7 @@ async def _run(running: Crawl) -> StopReason:
         raise
 
 
-async def _end(running: Crawl, task: asyncio.Task[StopReason]) -> None:
+async def _end(running: OpenCrawl, task: asyncio.Task[StopReason]) -> None:
     """Stops the crawl and waits for its last tick, also where the waiting itself is cancelled: `asyncio.run` does that
     to whoever leaves the loop by ``break`` and returns."""
     running.stop()
@@ -213,12 +210,3 @@ async def _end(running: Crawl, task: asyncio.Task[StopReason]) -> None:
         raise cancelled
     if not task.cancelled():
         task.result()  # whatever went wrong at the end: a disk that is full
-
-
-def _never_asked(stored: StoredCrawl) -> Iterator[int]:
-    """The pages that ended without a visit of their own, because their site or its robots.txt does not answer."""
-    last = 0
-    query = "SELECT id FROM page WHERE id > ? AND state = 'E' AND visit IS NULL AND cause <> ? ORDER BY id LIMIT 1000"
-    while rows := stored.connection.execute(query, (last, Cause.ROBOTS_DISALLOWED.value)).fetchall():
-        last = rows[-1][0]
-        yield from (number for (number,) in rows)

@@ -1,7 +1,7 @@
 """The nouns that travel between the stations of the flow.
 
-Records are ``msgspec.Struct``s: cheap to make, ready for a pipe, and frozen but for those that are filled in on their
-way (``Links``, ``Visit``). Parts know these values and not each other.
+Records are ``msgspec.Struct``s: cheap to make, ready for a pipe, and frozen, but for ``Links``, which its reader fills.
+Parts know these values and not each other.
 """
 
 from __future__ import annotations
@@ -245,23 +245,6 @@ class Rendered(msgspec.Struct, frozen=True):
     shot: bytes = b""
 
 
-class Rendering(msgspec.Struct, gc=False, array_like=True):
-    """A row of the table ``rendering``: what a browser made of the answer of a visit. ``file`` names its archive."""
-
-    visit: int = 0
-    requests: int = 0
-    took_ms: int = 0
-    links: int = 0
-    new_links: int = 0  # that are not on the page as it was received
-    new_text: int = 0  # characters of text that it has more than the page as it was received
-    note: str | None = None
-    refused: str | None = None  # WebSockets and event streams, a line each
-    warc: int | None = None
-    warc_offset: int | None = None
-    warc_length: int | None = None
-    file: str = ""
-
-
 class Fetched(msgspec.Struct, frozen=True, gc=False, tag=True):
     """An answer, of any status."""
 
@@ -320,6 +303,7 @@ class Parsed(msgspec.Struct, frozen=True, gc=False):
     links_cut: bool = False  # more links than the bound; the first ones are kept
     problem: str = ""  # what the parser gave up on
     text: str = ""  # as a reader sees it, where it is asked for
+    rendering: Rendering | None = None  # where a browser had a hand in it
 
 
 class Verdict(msgspec.Struct, frozen=True, gc=False):
@@ -336,14 +320,9 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
 ADMITTED = Verdict()
 
 
-class Visit(msgspec.Struct, gc=False, array_like=True):
-    """One attempt, whatever happened: a row of the table ``visit``, its fields in the order of the columns."""
+class Facts(msgspec.Struct, frozen=True, gc=False, array_like=True, kw_only=True):
+    """What one attempt has shown of a URL, whatever happened. The names are those of the columns of ``visit``."""
 
-    id: int
-    page: int | None
-    url: int
-    purpose: int
-    attempt: int
     started_ms: int
     response_ms: int | None = None
     status: int | None = None
@@ -361,20 +340,159 @@ class Visit(msgspec.Struct, gc=False, array_like=True):
     nofollow: bool = False
     size: int | None = None
     size_wire: int | None = None
-    hash: int | None = None
+    hash: int | None = None  # of the decoded body, see ``signed``
     last_modified: str | None = None
     server_date: str | None = None
     etag: str | None = None
     ip: str | None = None
     http_version: str | None = None
+    headers: str | None = None
+
+
+class Decision(msgspec.Struct, frozen=True, gc=False, array_like=True, kw_only=True):
+    """What follows for a lease that ended. Nothing: its page is done."""
+
+    retry_s: float | None = None  # it is asked once more, after so many seconds
+    rest_s: float = 0.0  # so long its whole site rests
+    again_at: str | None = None  # the same page is asked at this URL
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the page is not asked again."""
+        return self.retry_s is None and self.again_at is None
+
+
+NOTHING_FOLLOWS: Final = Decision()
+
+
+class Concluded(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
+    """What an answer means, told from the answer alone. It is the same in every process."""
+
+    lease: Lease
+    facts: Facts
+    state: str  # C or E, unless it is asked again
+    links: Links = msgspec.field(default_factory=Links)
+    follows: Decision = NOTHING_FOLLOWS  # unless the crawl, which knows the site, decides otherwise
+    asked_s: float | None = None  # the time that Retry-After asks for
+    is_slow: bool = False  # 429 or 503
+    condemns: Cause | None = None  # for which the origin is given up, where it was met too often
+    is_stored_2xx: bool = False
+    cookies: list[str] = []  # values of Set-Cookie
+
+
+class Place(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """Where the archive keeps an answer. Without a file only the digest of its payload is known."""
+
+    file: str = ""
+    offset: int | None = None
+    length: int | None = None
+    digest: str | None = None
+    is_revisit: bool = False
+
+
+NOWHERE: Final = Place()
+
+
+class Rendering(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """What a browser made of an answer: a row of the table ``rendering``."""
+
+    requests: int = 0
+    took_ms: int = 0
+    links: int = 0
+    new_links: int = 0  # that are not on the page as it was received
+    new_text: int = 0  # characters of text that it has more than the page as it was received
+    note: str | None = None
+    refused: str | None = None  # WebSockets and event streams that it wanted to open, a line each
+    place: Place = NOWHERE  # of the page as it was rendered
+
+
+class Processed(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
+    """One lease that went through the pipeline: its conclusion, and its place in the archive."""
+
+    done: Concluded
+    place: Place = NOWHERE
+    sketch: bytes = b""  # of the text, where near-duplicates are looked for
+    rendering: Rendering | None = None
+    bug: str = ""  # the traceback, where we and not the web were at fault
+    answer: Fetched | Failure | None = None  # of site requests only: the crawl's own process reads these
+
+
+class Ended(NamedTuple):
+    """A lease that ended, and the lease that was taken ahead and is asked in its place."""
+
+    processed: Processed
+    successor: Lease | None = None
+
+
+class Settled(msgspec.Struct, frozen=True, gc=False):
+    """How the lease of a page ended, as the frontier has to know it.
+
+    ``retry_s``: it waits again; ``again_at``: the same page is asked at another URL of its key. ``redirect_to`` is the
+    target of a redirect, in a crawl that keeps cookies; ``sets_cookie``: it had one.
+    """
+
+    lease: Lease
+    state: str
+    visit: int | None = None
+    cause: Cause | None = None
+    stored_2xx: bool = False
+    retry_s: float | None = None
+    again_at: str | None = None
+    redirect_to: str | None = None
+    sets_cookie: bool = False
+    status: int | None = None
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether a link to the page is broken: there is no answer, or one that is an error."""
+        return self.cause is not None or (self.status is not None and self.status >= 400)
+
+
+class Visit(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """One attempt as it is stored: a row of the table ``visit``. Made once, at the tick."""
+
+    id: int
+    lease: Lease
+    url: int  # the id of its text
+    facts: Facts
     out_links: int = 0
     external_links: int = 0
-    warc: int | None = None
-    warc_offset: int | None = None
-    warc_length: int | None = None
-    digest: str | None = None
-    revisit: bool = False
-    headers: str | None = None
+    warc: int | None = None  # the id of the file that has its place
+    place: Place = NOWHERE
+
+    @property
+    def page(self) -> int | None:
+        """The id of the page that was asked for; robots.txt and sitemaps are no pages."""
+        return self.lease.page if self.lease.purpose is PAGE else None
+
+
+class StoredVisit(NamedTuple):
+    """A visit that is committed, for who watches the crawl; ``state``: C, E, or W, if it is asked again."""
+
+    visit: Visit
+    state: str
+
+    @property
+    def lease(self) -> Lease:
+        return self.visit.lease
+
+
+def signed(value: int) -> int:
+    """An unsigned 64-bit number as SQLite keeps it."""
+    return value - (1 << 64) if value >> 63 else value
+
+
+class OriginRow(msgspec.Struct, frozen=True):
+    """A row of the table ``origin``, fields in the order of the columns."""
+
+    name: str
+    site: int
+    robots_status: int | None
+    robots_cause: str | None
+    robots_content: bytes | None
+    robots_url: str
+    crawl_delay_s: float | None
+    fetched_ms: int
 
 
 class Progress(msgspec.Struct, frozen=True, gc=False, kw_only=True):

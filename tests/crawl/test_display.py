@@ -83,7 +83,7 @@ def test_the_log_of_a_pipe_has_lines_that_can_be_judged(
     site.page("/a")
     site.page("/gone", status=404)
     from weft.options import spec_of
-    from weft.run.session import plan_crawl, run_plan
+    from weft.run.session import Run, plan_crawl
 
     monkeypatch.chdir(tmp_path)
     spec = spec_of([site.url], {"delay": 0, "sitemaps": "no", "processes": 1})
@@ -93,7 +93,7 @@ def test_the_log_of_a_pipe_has_lines_that_can_be_judged(
         def ticked(self, visits: object, progress: Progress) -> None:
             seen.append(progress)
 
-    run_plan(plan_crawl(spec, "out", fresh=False, warn=pytest.fail), [Watcher()])
+    Run(plan_crawl(spec, "out", fresh=False, warn=pytest.fail)).go([Watcher()], None)
     last = seen[-1]
     assert (last.ended, last.left, last.pages, last.hosts) == (3, 0, 2, 1)
     assert (last.broken, last.forbidden, last.errors) == (1, 1, 0)

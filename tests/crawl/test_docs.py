@@ -16,7 +16,7 @@ from web import Response, Site
 
 from weft import __version__, native
 from weft.cli.main import COMMANDS, DONE, FAILED, INTERRUPTED, WRONG_USE
-from weft.cli.screen import COMMON_FIELDS, ERROR_FIELDS, RunLog
+from weft.crawl.logs import COMMON_FIELDS, ERROR_FIELDS, RunLog
 from weft.db.schema import VERSION
 from weft.derive.read import LinkRow, Page, Status
 from weft.errors import (

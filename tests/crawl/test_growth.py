@@ -7,6 +7,7 @@ import json
 import sqlite3
 import sys
 from array import array
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,10 +23,11 @@ from weft.db.schema import MIGRATIONS, create
 from weft.derive.read import StoredCrawl
 from weft.frontier import runs as runs_module
 from weft.frontier.leases import AddressOf
+from weft.frontier.polite import Site
 from weft.frontier.runs import CHUNK_ENTRIES, FAN_IN, Runs, empty_filter, look_everywhere, look_up
 from weft.frontier.seen import Seen, fingerprint_of
-from weft.frontier.settling import Settled
 from weft.frontier.sql import SqlFrontier
+from weft.records import Settled
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
@@ -309,8 +311,8 @@ def test_resting_sites_do_not_keep_others_waiting(tmp_path: Path, monkeypatch: p
             taken += crawl_some(frontier, connection, 3)
             time.now += 0.5
         assert sorted(taken) == sorted(f"http://{site}.a.test/" for site in range(8, 12))
-        wait_s = frontier.rests_long(60.0)
-        assert wait_s is not None and 3000 < wait_s < 3600
+        wait_s = frontier.wait_s()
+        assert frontier.rests_long(60.0) and wait_s is not None and 3000 < wait_s < 3600
         time.now += 3600
         assert len(crawl_all(frontier, connection, time)) == 8
 
@@ -327,13 +329,15 @@ def test_few_names_are_resolved_at_once(tmp_path: Path, monkeypatch: pytest.Monk
         frontier.load(killed=False, limits_changed=False)
         connection.execute("COMMIT")
         taken: list[str] = []
+        unresolved: deque[Site] = deque()
         for _ in range(60):
             taken += [lease.url for lease in frontier.take(100)]
             assert frontier.resolving < 10 + 5
-            for _ in range(min(3, len(frontier.unresolved))):
-                found = frontier.unresolved.popleft()
+            unresolved += frontier.unresolved()
+            for _ in range(min(3, len(unresolved))):
+                found = unresolved.popleft()
                 addresses[found.host] = ("127.0.0.1",)
-                frontier.addressed(found)
+                frontier.addressed(found.id)
         assert sorted(taken) == sorted(f"http://{site}.a.test/" for site in range(60))
 
 

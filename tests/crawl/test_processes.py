@@ -26,14 +26,13 @@ from web import Request, Response, Site, html_page
 from weft import crawl as weft_crawl
 from weft import native
 from weft.clock import Clock
-from weft.crawl.conclude import Concluded
 from weft.crawl.marks import SLOT_B, ParseMark, add_slots, make_marks, marked_page
 from weft.db.connection import open_reader
 from weft.db.schema import VERSION
 from weft.demo.server import Served
 from weft.derive.read import StoredCrawl
 from weft.folder import Folder
-from weft.records import Lease
+from weft.records import Ended, Lease
 from weft.spec import CrawlSpec
 from weft.store.bodies import SharedBodies, share_bodies
 from weft.workers.messages import Hello, Report, pair, receive_blocking, send_blocking
@@ -142,7 +141,7 @@ def test_a_place_that_was_never_told_of_comes_back_with_its_lease(site: Site, tm
     )
     first, after = (Lease(page=page, url=site.at(path), site=1) for page, path in ((1, "/first"), (2, "/next")))
 
-    async def death() -> tuple[list[tuple[Lease, bool]], list[Concluded]]:
+    async def death() -> tuple[list[tuple[Lease, bool]], list[Ended]]:
         folder = Folder(tmp_path)
         make_marks(folder.parsing)
         async with WorkerPool(spec, Wanted(1), folder, "run", [], Clock(), None) as pool:
@@ -155,9 +154,9 @@ def test_a_place_that_was_never_told_of_comes_back_with_its_lease(site: Site, tm
             await _until(lambda: bool(back.extend(pool.brought_back()) or back))
             return back, [*pool.next(), *pool.next()]
 
-    back, (done,) = asyncio.run(death())
+    back, (ended,) = asyncio.run(death())
     assert back == [(after, False)]
-    assert (done.lease, done.successor) == (first, None)
+    assert (ended.processed.done.lease, ended.successor) == (first, None)
 
 
 def test_a_worker_that_ran_dry_goes_on_before_its_answer_is_taken(site: Site, tmp_path: Path) -> None:
@@ -174,7 +173,7 @@ def test_a_worker_that_ran_dry_goes_on_before_its_answer_is_taken(site: Site, tm
         Lease(page=page, url=site.at(path), site=1) for page, path in ((1, "/first"), (2, "/next"), (3, "/third"))
     )
 
-    async def dry() -> tuple[list[Concluded], list[Concluded], list[tuple[Lease, bool]], int]:
+    async def dry() -> tuple[list[Ended], list[Ended], list[tuple[Lease, bool]], int]:
         folder = Folder(tmp_path)
         make_marks(folder.parsing)
         async with WorkerPool(spec, Wanted(1), folder, "run", [], Clock(), None) as pool:
@@ -195,7 +194,8 @@ def test_a_worker_that_ran_dry_goes_on_before_its_answer_is_taken(site: Site, tm
             return one, two, back, site.asked("/third")
 
     [one], [two], back, third_asked = asyncio.run(dry())
-    assert (one.lease, one.successor, two.lease, two.successor) == (first, after, after, None)
+    assert (one.processed.done.lease, one.successor) == (first, after)
+    assert (two.processed.done.lease, two.successor) == (after, None)
     assert (back, third_asked) == ([(third, False)], 0), "its place was the crawl's own again: it waited for another"
 
 
@@ -410,7 +410,7 @@ def test_auto_grows_when_it_is_busy(site: Site, tmp_path: Path, monkeypatch: pyt
     site.serve("/chain/*", chain)
     site.serve("/leaf/*", lambda request: Response(body=html_page(request.path)))
     options: dict[str, object] = {"delay": 0, "per_host": 4}
-    monkeypatch.setattr(import_module("weft.crawl.build"), "usable_cores", lambda: 2)
+    monkeypatch.setattr(import_module("weft.workers.choice"), "usable_cores", lambda: 2)
     monkeypatch.setattr("weft.workers.combined.WATCHED_S", 0.0)
     for name, busy in (("grown", 0.0), ("alone", 2.0)):
         monkeypatch.setattr("weft.workers.combined.BUSY_SHARE", busy)
@@ -517,7 +517,7 @@ def test_a_worker_that_is_frozen_is_replaced(site: Site, tmp_path: Path, monkeyp
     )
     slow, quick = (Lease(page=page, url=site.at(path), site=page) for page, path in ((1, "/slow"), (2, "/quick")))
 
-    async def frozen() -> tuple[list[tuple[Lease, bool]], list[Concluded]]:
+    async def frozen() -> tuple[list[tuple[Lease, bool]], list[Ended]]:
         folder = Folder(tmp_path)
         make_marks(folder.parsing)
         async with WorkerPool(spec, Wanted(1), folder, "run", [], Clock(), None) as pool:
@@ -530,9 +530,9 @@ def test_a_worker_that_is_frozen_is_replaced(site: Site, tmp_path: Path, monkeyp
             await _until(lambda: pool.has_finished)
             return back, pool.next()
 
-    back, [done] = asyncio.run(frozen())
+    back, [ended] = asyncio.run(frozen())
     assert back == [(slow, True)]
-    assert (done.lease, done.visit.status) == (quick, 200)
+    assert (ended.processed.done.lease, ended.processed.done.facts.status) == (quick, 200)
 
 
 def test_a_worker_that_waits_is_left_alone(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -544,7 +544,7 @@ def test_a_worker_that_waits_is_left_alone(site: Site, tmp_path: Path, monkeypat
     plain = CrawlSpec()
     spec = msgspec.structs.replace(plain, keep=msgspec.structs.replace(plain.keep, archive=False))
 
-    async def patient() -> tuple[list[int], list[int], list[Concluded]]:
+    async def patient() -> tuple[list[int], list[int], list[Ended]]:
         folder = Folder(tmp_path)
         make_marks(folder.parsing)
         async with WorkerPool(spec, Wanted(1), folder, "run", [], Clock(), None) as pool:
@@ -554,8 +554,8 @@ def test_a_worker_that_waits_is_left_alone(site: Site, tmp_path: Path, monkeypat
             await _until(lambda: pool.has_finished)
             return before, pool.pids(), pool.next()
 
-    before, after, [done] = asyncio.run(patient())
-    assert before == after and done.visit.status == 200
+    before, after, [ended] = asyncio.run(patient())
+    assert before == after and ended.processed.done.facts.status == 200
 
 
 def test_a_worker_whose_folder_is_gone_says_so(tmp_path: Path) -> None:

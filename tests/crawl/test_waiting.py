@@ -219,7 +219,7 @@ def test_refusals_do_not_wait_for_ticks(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: dict[str, int]
 ) -> None:
     """However many pages of a queue are refused, the crawl goes on at once: thousands a second are not its bound."""
-    monkeypatch.setattr(import_module("weft.crawl.loop"), "TICK_S", 600.0)
+    monkeypatch.setattr(import_module("weft.crawl.tick"), "TICK_S", 600.0)
     site.robots("User-agent: *\nDisallow: /no/")
     site.page("/", [f"/no/{number}" for number in range(5_000)])
 
@@ -238,7 +238,7 @@ def test_the_last_page_that_is_wanted_ends_the_crawl_at_once(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where --max-pages is reached, nothing is waited for: a tick that is not due for ten minutes comes now."""
-    monkeypatch.setattr(import_module("weft.crawl.loop"), "TICK_S", 600.0)
+    monkeypatch.setattr(import_module("weft.crawl.tick"), "TICK_S", 600.0)
     site.page("/", [f"/{number}" for number in range(100)])
     for number in range(100):
         site.page(f"/{number}", [] if number % 2 else ["/gone"])

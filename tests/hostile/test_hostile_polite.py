@@ -18,7 +18,7 @@ from hostile_b import ALL_TEST_HOSTS, requests_of
 from until import wait_until
 from web import Request, Response, Site, html_page
 
-from weft.crawl.conclude import conclude_answer, retry_after_s
+from weft.crawl.conclude import conclude, retry_after_s
 from weft.records import Fetched, Lease, Parsed
 
 HALF_S = 0.5
@@ -284,7 +284,8 @@ def test_the_longest_of_several_retry_after_counts() -> None:
     """Promise 4: a proxy and the site behind it may both have a word."""
     headers = tuple(("retry-after", text) for text in ("1", "soon", "Tue, 14 Nov 2023 22:13:27 GMT", "3"))
     answer = Fetched(429, b"", headers, b"", b"", False, NOW_S * 1_000, 1, "127.0.0.1", "1.1")
-    done = conclude_answer(Lease(page=1, url="http://a.test/", site=1), answer, lambda *_: Parsed(""))
+    lease = Lease(page=1, url="http://a.test/", site=1)
+    done = conclude(lease, answer, answer.first_values(), None, Parsed(""))
     assert done.asked_s == 7.0
 
 

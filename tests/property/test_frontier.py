@@ -16,9 +16,8 @@ from weft.db.connection import open_writer
 from weft.db.schema import MIGRATIONS
 from weft.frontier.links import PageSite
 from weft.frontier.polite import AGAIN, END, Schedule, Site, Waiting
-from weft.frontier.settling import Settled
 from weft.ports import Pass
-from weft.records import Lease, Link, LinkKind, Links, Purpose, State, Visit
+from weft.records import Facts, Lease, Link, LinkKind, Links, Purpose, Settled, State, Visit
 from weft.spec import Limits
 from weft.store.visits import SqlStore
 from weft.url import DEFAULT_RULES, Normalizer, site_of
@@ -114,9 +113,7 @@ class FrontierMachine(RuleBasedStateMachine):
                     self.sql.in_flight[lease.page], visits[lease.page], Links.of(links), False
                 )
                 packs.append((visits[lease.page], packed))
-                rows.append(
-                    Visit(id=visits[lease.page], page=lease.page, url=lease.page, purpose=0, attempt=1, started_ms=0)
-                )
+                rows.append(Visit(id=visits[lease.page], lease=lease, url=lease.page, facts=Facts(started_ms=0)))
             store.write(rows, packs, {})
             self.sql.discovery.offer_again()
             self.sql.flush()
@@ -244,7 +241,7 @@ def test_a_sitemap_is_followed_by_the_delay_of_its_own_origin(tmp_path: Path) ->
     frontier.freed(page)
     sitemap = Lease(page=1, url="http://a.test/s.xml", site=page.site, purpose=Purpose.SITEMAP)
     frontier.schedule.sites[page.site].owes_page = False
-    frontier.site_request("a.test", sitemap)
+    frontier.site_request(sitemap)
     now.now += DELAY_S
     assert frontier.take(1) == [sitemap]
     frontier.started(sitemap)

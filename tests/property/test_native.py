@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from weft import native
-from weft.cli.screen import csv_lines
+from weft.crawl.logs import csv_lines
 from weft.frontier import links as frontier_links
 from weft.frontier import runs
 from weft.frontier.seen import ADMITTED, FINAL, HOPPED, UNKNOWN, pack, reach

@@ -89,7 +89,7 @@ def test_the_steps_of_a_page_are_in_their_order() -> None:
     *calls, numbers = listed.stdout.splitlines()
     across = sum(call.startswith("* ") for call in calls)
     assert numbers.startswith(f"{len(calls)} changes of module, ") and numbers.endswith(f", {across} across packages")
-    steps = ("SiteRules.check", "Fetcher.start", "parse_page", "Archive.keep", "Settling.settle", "SqlStore.write")
+    steps = ("RobotsGate.check", "Fetcher.start", "parse_page", "WarcArchive.keep", "Settling.settle", "SqlStore.write")
     places = [next(at for at, call in enumerate(calls) if call.endswith(step)) for step in steps]
     assert places == sorted(places)
 

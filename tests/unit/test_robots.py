@@ -29,10 +29,11 @@ from weft.fetch.robots import (
     meaning_of_status,
     product_token,
 )
-from weft.fetch.site import FRESH_MS, Learnt, SiteRules
-from weft.ports import Ask, Hold, Pass, Refuse
+from weft.fetch.robots.gate import FRESH_MS, RobotsGate
+from weft.ports import Ask, Hold, Learnt, Pass, Refuse
 from weft.records import Fetched
 from weft.spec import CrawlSpec
+from weft.store.origins import StoredOrigins
 
 _ITSELF = "/robots.txt itself: by RFC 9309, section 2.2.2 it is always allowed, and a crawl asks for it"
 DIFFERENT = {
@@ -409,8 +410,9 @@ def test_a_file_that_asks_nothing_of_us_allows_all() -> None:
 def test_an_origin_that_forbids_nothing_passes_as_long_as_that_is_known() -> None:
     """For a day, or until it is given up; and no other origin with it."""
     now_s = 1_000.0
-    rules = SiteRules(sqlite3.connect(":memory:"), CrawlSpec(), Clock(mono=lambda: now_s))
-    rules._db.executescript(TABLES)
+    connection = sqlite3.connect(":memory:")
+    connection.executescript(TABLES)
+    rules = RobotsGate(StoredOrigins(connection), CrawlSpec(), Clock(mono=lambda: now_s))
 
     def learn(url: str, status: int, body: bytes) -> None:
         asked = rules.check(url, 1)

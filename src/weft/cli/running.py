@@ -5,21 +5,22 @@ from __future__ import annotations
 import logging
 import sys
 from contextlib import ExitStack, suppress
-from functools import partial
 from pathlib import Path
 
-from weft import __version__, native
+from weft import native
 from weft.cli.main import tell, warn
 from weft.cli.progress import ShownProgress
-from weft.cli.screen import CsvLogs, LiveScreen, Notes, PlainLines, RunLog, closing_words, is_terminal
-from weft.crawl.loop import Crawl, Observer
+from weft.cli.screen import LiveScreen, PlainLines, closing_words, is_terminal
+from weft.crawl.events import Observer
+from weft.crawl.logs import CsvLogs, Notes, RunLog
 from weft.errors import WeftError
 from weft.ports import silent
-from weft.records import StopReason
+from weft.records import Progress, StopReason
 from weft.run.results import result_folder, write_results
-from weft.run.session import Plan, run_plan
-from weft.spec import Politeness, ShownLogs
+from weft.run.session import Plan, Run
+from weft.spec import ShownLogs
 from weft.text.human import counted
+from weft.text.version import __version__
 
 _log = logging.getLogger("weft.cli.commands")
 
@@ -29,33 +30,32 @@ def run_shown(plan: Plan, *, quiet: bool, log: ShownLogs) -> int:
 
     The results are written however the run ends (R6); a fault of the crawl's own is told after that.
     """
-    running: list[Crawl] = []
+    run = Run(plan)
     with RunLog(plan.folder.logs / "weft.log", warn):
         without = "" if native.is_compiled else ", without its compiled parts"
         for line in (f"weft {__version__} begins{without}", *_unusual(plan)):
             _log.info("%s", line)
         try:
-            reason = _displayed(plan, running, quiet=quiet, log=log)
+            reason = _displayed(run, quiet=quiet, log=log)
         except WeftError as error:
             _log.info("ended by a fault: %s", error)
-            if running:
+            if run.has_begun:
                 with suppress(WeftError):
                     _leave_results(plan, quiet=quiet)
             raise
-        ending = running[0].ending
-        assert ending is not None  # the run is over
-        words = closing_words(plan.folder.path, running[0].progress, reason, ending)
+        words = closing_words(plan.folder.path, run.progress, reason, run.ending)
         _log.info("%s", words)
     if not quiet or reason.exit_code == 1:
         tell(words)
     _leave_results(plan, quiet=quiet)
-    if not quiet and reason.exit_code == 0 and running[0].progress.broken:
-        _tell_broken_links(plan, running[0])
+    if not quiet and reason.exit_code == 0 and run.progress.broken:
+        _tell_broken_links(plan, run.progress)
     return reason.exit_code
 
 
-def _displayed(plan: Plan, running: list[Crawl], *, quiet: bool, log: ShownLogs) -> StopReason:
-    """Why the run ended; what runs is put into ``running`` as soon as it does."""
+def _displayed(run: Run, *, quiet: bool, log: ShownLogs) -> StopReason:
+    """Runs a plan with its display and its logs; why the run ended."""
+    plan = run.plan
     keep, logs = plan.spec.keep, plan.folder.logs
     common, errors = Path(keep.common_log or logs / "common.csv"), Path(keep.error_log or logs / "error.csv")
     notes = Notes(logs / "weft.log", None if quiet else tell)
@@ -68,15 +68,7 @@ def _displayed(plan: Plan, running: list[Crawl], *, quiet: bool, log: ShownLogs)
                 observers.append(stack.enter_context(LiveScreen(plan.folder.path)))
             elif log is ShownLogs.FILES:
                 observers.append(PlainLines(sys.stderr))
-        return run_plan(plan, observers, partial(_began, plan, running, quiet=quiet))
-
-
-def _began(plan: Plan, running: list[Crawl], crawl: Crawl, *, quiet: bool) -> None:
-    running.append(crawl)
-    polite, usual = plan.spec.politeness, Politeness()
-    is_usual = (polite.delay_s, polite.per_host, polite.sites) == (usual.delay_s, usual.per_host, usual.sites)
-    if crawl.is_private and is_usual and not quiet:
-        tell("the site is on this machine or in a private network: --delay 0 --per-host 8 is allowed, and faster")
+        return run.go(observers, None if quiet else tell)
 
 
 def _leave_results(plan: Plan, *, quiet: bool) -> None:
@@ -93,10 +85,10 @@ def _leave_results(plan: Plan, *, quiet: bool) -> None:
         tell(f"the graph of {counted(len(results), 'site')} is in {target}")
 
 
-def _tell_broken_links(plan: Plan, crawl: Crawl) -> None:
+def _tell_broken_links(plan: Plan, progress: Progress) -> None:
     from weft.derive.broken import broken_words  # only for crawls that met such pages
 
-    words = broken_words(plan.folder.path, crawl.progress.links, crawl.progress.elapsed_s)
+    words = broken_words(plan.folder.path, progress.links, progress.elapsed_s)
     if words is not None:
         tell(words)
 

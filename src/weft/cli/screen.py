@@ -1,220 +1,29 @@
-"""Events to logs and screens. Observers are told of a tick after its commit; none of them can slow a page down."""
+"""What people see of a run: the live display, plain lines, the last sentence. It sees ``Progress``, and no crawl."""
 
 from __future__ import annotations
 
-import logging
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TextIO, assert_never
+from typing import TYPE_CHECKING, TextIO, assert_never
 
-from weft import native
-from weft.errors import Cause, StoreError
-from weft.records import PAGE, Ending, FailedSeeds, Progress, Purpose, SiteLimit, StopReason
-from weft.spec import ShownLogs
-from weft.text.dates import iso_of_ms
+from weft.errors import Cause
+from weft.records import PAGE, Ending, FailedSeeds, Progress, SiteLimit, StopReason, StoredVisit
 from weft.text.human import about, command, counted, human_bytes, human_moment, human_seconds
-from weft.text.safe import cell, shown
+from weft.text.safe import shown
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.live import Live
     from rich.table import Table
 
-    from weft.crawl.conclude import Concluded
 
-
-class CommonRow(NamedTuple):
-    """A line of the common log: one visit."""
-
-    time: str
-    purpose: str  # page, robots, sitemap
-    url: str
-    state: str  # C, E, or W: it will be tried again
-    status: int | None
-    error: str | None
-    type: str | None
-    size: int | None
-    response_ms: int | None
-    depth: int
-    attempt: int
-    links: int
-
-
-COMMON_FIELDS = CommonRow._fields
-ERROR_FIELDS = ("time", "purpose", "url", "error", "detail", "attempt", "tried_again")
-_PURPOSES = tuple(purpose.name.lower() for purpose in Purpose)  # they count from 0
-ROTATE_B = 50_000_000
 PLAIN_EVERY_S = 5.0
-_OURS, _log = logging.getLogger("weft"), logging.getLogger("weft.cli.screen")
 RATE_MARKS = 30  # a second apart
-NOTES_SHOWN = 10
 _BY_DELAY = 0.5  # of the requests that the delay allows to one site: with fewer it is not what the run waits for
-
-
-class CsvLogs:
-    """The common log, a line for every visit, and the error log, a line for every failure (R16); both rotated.
-
-    ``show`` says which of them are printed to ``screen``, too.
-    """
-
-    def __init__(self, common: Path, errors: Path, screen: TextIO, show: ShownLogs = ShownLogs.FILES) -> None:
-        self._common = _Csv(common, COMMON_FIELDS)
-        self._errors = _Csv(errors, ERROR_FIELDS)
-        self._screen = screen
-        self._shows_common = show in (ShownLogs.SCREEN, ShownLogs.COMMON)
-        self._shows_errors = show in (ShownLogs.SCREEN, ShownLogs.ERROR)
-
-    def ticked(self, visits: list[Concluded], progress: Progress) -> None:
-        common = [_common_cells(done) for done in visits]
-        errors = [
-            (*cells[:3], done.visit.cause, done.visit.detail, done.lease.attempt, done.retry_s is not None)
-            for done, cells in zip(visits, common, strict=True)
-            if done.visit.cause is not None
-        ]
-        self._common.write(common)
-        self._errors.write(errors)
-        if self._shows_common:
-            self._print("", common)
-        if self._shows_errors:
-            self._print("error: ", errors)
-
-    def _print(self, before: str, rows: Sequence[tuple[object, ...]]) -> None:
-        for row in rows:
-            line = " ".join("-" if value is None else str(value) for value in row)
-            print(before + shown(line), file=self._screen)
-
-
-def _common_cells(done: Concluded) -> tuple[object, ...]:
-    """The fields of a ``CommonRow``; for a line of the log they need no names."""
-    visit, lease = done.visit, done.lease
-    state = done.state if done.retry_s is None and done.again_at is None else "W"
-    return (
-        iso_of_ms(visit.started_ms) or "", _PURPOSES[lease.purpose], lease.url, state, visit.status, visit.cause,
-        visit.type, visit.size, visit.response_ms, lease.depth, lease.attempt, visit.out_links,
-    )  # fmt: skip
-
-
-class Routine:
-    """A routine of the user's own (R4): told of every visit as the common log has it."""
-
-    def __init__(self, call: Callable[[list[CommonRow]], None]) -> None:
-        self._call = call
-
-    def ticked(self, visits: list[Concluded], progress: Progress) -> None:
-        if visits:
-            self._call([CommonRow._make(_common_cells(done)) for done in visits])
-
-
-class _Csv:
-    """One CSV file, appended a batch at a time, put aside as NAME.1, NAME.2 ... when it has grown."""
-
-    def __init__(self, path: Path, fields: tuple[str, ...]) -> None:
-        self._path = path
-        self._fields = fields
-        self._is_there = False
-
-    def write(self, rows: list[tuple[object, ...]]) -> None:
-        """Appends the rows; the first call makes the file, also without any."""
-        if not rows and self._is_there:
-            return
-        try:
-            self._append(rows)
-            self._is_there = True
-        except OSError as error:
-            raise StoreError(f"{self._path} cannot be written: {error.strerror}") from error
-
-    def _append(self, rows: list[tuple[object, ...]]) -> None:
-        size_b = self._path.stat().st_size if self._path.exists() else 0
-        if size_b > ROTATE_B:
-            self._put_aside()
-            size_b = 0
-        lines = csv_lines(rows if size_b else [self._fields, *rows])
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._path.open("a", encoding="utf-8", newline="") as file:
-            file.write(lines)
-
-    def _put_aside(self) -> None:
-        number = 1
-        while (aside := self._path.with_name(f"{self._path.name}.{number}")).exists():
-            number += 1
-        self._path.rename(aside)
-
-
-def csv_lines(rows: list[tuple[object, ...]]) -> str:
-    """Rows as CSV, each cell made safe for who opens it."""
-    lines = native.csv_lines(rows)
-    if lines is not None:
-        return lines
-    import csv  # rarely needed
-    import io
-
-    text = io.StringIO()
-    cells = [[value if type(value) is int else cell(value) for value in row] for row in rows]
-    csv.writer(text, lineterminator="\n").writerows(cells)
-    return text.getvalue()
-
-
-class RunLog(logging.Handler):
-    """Writes into ``logs/weft.log`` whatever the packages of weft log while a run lasts. Use as a context manager.
-
-    A file that cannot be written does not end the run, whose outcome is more important. It is told by ``warn``, once.
-    """
-
-    def __init__(self, path: Path, warn: Callable[[str], None]) -> None:
-        super().__init__(logging.INFO)
-        self._path = path
-        self._warn = warn
-        self._is_broken = False
-
-    def emit(self, record: logging.LogRecord) -> None:
-        words = record.getMessage()
-        if record.levelno >= logging.WARNING:
-            words = f"{record.levelname.lower()}: {words}"
-        try:
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(f"{iso_of_ms(int(record.created * 1_000))} {shown(words)}\n")
-        except OSError as error:
-            if not self._is_broken:
-                self._warn(f"{self._path} cannot be written: {error.strerror}")
-            self._is_broken = True
-
-    def __enter__(self) -> None:
-        self._level_before = _OURS.level
-        _OURS.addHandler(self)
-        _OURS.setLevel(logging.INFO)
-
-    def __exit__(self, *_: object) -> None:
-        _OURS.setLevel(self._level_before)
-        _OURS.removeHandler(self)
-        self.close()
-
-
-class Notes:
-    """Tells what a run meets and its user should know: in the log of runs, and, of a run's first ones, on the screen.
-
-    A crawl of a million sites may have as many. ``say`` is None where the screen shows nothing; ``path`` is where the
-    log of runs lies.
-    """
-
-    def __init__(self, path: Path, say: Callable[[str], None] | None) -> None:
-        self._path = path
-        self._say = say
-        self._left = NOTES_SHOWN
-
-    def ticked(self, visits: list[Concluded], progress: Progress) -> None:
-        if not progress.notes:
-            return
-        for note in progress.notes:
-            _log.info("%s", note)
-        if self._say is None:
-            return
-        for note in progress.notes[: self._left]:
-            self._left -= 1
-            self._say(note if self._left else f"{note}; what follows of this kind is in {self._path}")
 
 
 class Lately:
@@ -225,16 +34,17 @@ class Lately:
         self.causes: Counter[str] = Counter()
         self.recent: deque[str] = deque(maxlen=8)
 
-    def note(self, visits: list[Concluded], progress: Progress) -> None:
+    def note(self, visits: Sequence[StoredVisit], progress: Progress) -> None:
         """Takes in one tick."""
         if not self._marks or progress.elapsed_s - self._marks[-1][0] >= 1.0:
             self._marks.append((progress.elapsed_s, progress.ended))
-        for done in visits:
-            if done.visit.cause is not None and done.retry_s is None:
-                self.causes[done.visit.cause] += 1
-            if done.lease.purpose is PAGE:
-                outcome = done.visit.status if done.visit.status is not None else done.visit.cause
-                self.recent.append(f"{outcome} {done.lease.url}")
+        for one in visits:
+            facts = one.visit.facts
+            if facts.cause is not None and one.state != "W":
+                self.causes[facts.cause] += 1
+            if one.lease.purpose is PAGE:
+                outcome = facts.status if facts.status is not None else facts.cause
+                self.recent.append(f"{outcome} {one.lease.url}")
 
     def pages_per_s(self, progress: Progress) -> float:
         """Pages that ended, a second; 0 before the first second is over: the first pages come close together."""
@@ -285,7 +95,7 @@ class PlainLines:
         self._lately = Lately()
         self._last = time.monotonic()
 
-    def ticked(self, visits: list[Concluded], progress: Progress) -> None:
+    def ticked(self, visits: Sequence[StoredVisit], progress: Progress) -> None:
         self._lately.note(visits, progress)
         if time.monotonic() - self._last >= PLAIN_EVERY_S:
             self._last = time.monotonic()
@@ -309,7 +119,7 @@ class LiveScreen:
     def __exit__(self, *_: object) -> None:
         self._live.stop()
 
-    def ticked(self, visits: list[Concluded], progress: Progress) -> None:
+    def ticked(self, visits: Sequence[StoredVisit], progress: Progress) -> None:
         self._lately.note(visits, progress)
         self._live.update(self._render(progress))
 

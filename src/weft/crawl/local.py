@@ -1,15 +1,14 @@
-"""The local worker: everything in the crawl's own process, nothing copied."""
+"""The local worker: it asks, reads and archives in the crawl's own process, and copies nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from weft.crawl.conclude import Concluded
 from weft.crawl.pipeline import HandOver, Pipeline
 from weft.fetch.http import Fetcher
-from weft.ports import Returned, RoomAhead
-from weft.records import Failure, FilePosition, Lease
+from weft.ports import Browser, Returned, RoomAhead
+from weft.records import Ended, Failure, Fetched, FilePosition, Lease
 
 if TYPE_CHECKING:
     from weft.fetch.browser.fetcher import RenderingFetcher
@@ -18,11 +17,9 @@ if TYPE_CHECKING:
 class LocalWorker:
     """Asks by its fetcher, and finishes a few answers when the loop wants the next ones."""
 
-    def __init__(
-        self, fetcher: Fetcher | RenderingFetcher, pipeline: Pipeline, browser_pids: Callable[[], list[int]] = list
-    ) -> None:
+    def __init__(self, fetcher: Fetcher | RenderingFetcher, pipeline: Pipeline, browser: Browser | None = None) -> None:
         self._fetcher = fetcher
-        self._browser_pids = browser_pids
+        self._browser = browser
         self._pipeline = pipeline
 
     def on_finished(self, wake: Callable[[], None]) -> None:
@@ -47,12 +44,20 @@ class LocalWorker:
     def fail(self, lease: Lease, failure: Failure) -> None:
         self._fetcher.finished.append((lease, failure))
 
-    def next(self) -> list[Concluded]:
-        return self._pipeline.finish(self._fetcher.finished) if self._fetcher.finished else []
+    def next(self) -> list[Ended]:
+        finished = self._fetcher.finished
+        while finished:
+            lease, answer = finished.popleft()
+            processed = self._pipeline.process(lease, answer)
+            if self._browser is not None and isinstance(answer, Fetched) and processed is not None:
+                self._browser.learn(lease.url, answer, processed.rendering)
+            if processed is not None:
+                return [Ended(processed)]
+        return []
 
     def hand_over(self, to: HandOver | None) -> None:
         """Pages that need the tree are read by somebody else from now on; None: here, as all others."""
-        self._pipeline.hand_over = to
+        self._pipeline.hand_over(to)
 
     def room_ahead(self, untaken: int) -> Iterable[RoomAhead]:
         return ()
@@ -77,7 +82,7 @@ class LocalWorker:
         return self._pipeline.archive.positions()
 
     def pids(self) -> list[int]:
-        return self._browser_pids()
+        return self._browser.pids() if self._browser is not None else []
 
     async def close(self) -> Mapping[str, FilePosition]:
         self._pipeline.archive.close()

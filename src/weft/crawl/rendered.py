@@ -12,16 +12,17 @@ Read = Callable[[str, str], Parsed]
 """(HTML, URL) -> what it says."""
 
 
-def as_rendered(received: Parsed, rendered: Rendered, url: str, read: Read, max_links: int) -> tuple[Parsed, Rendering]:
-    """The page as it was rendered; as it was received, where it could not be. And the row that tells of it.
+def as_rendered(received: Parsed, rendered: Rendered, url: str, read: Read, max_links: int) -> Parsed:
+    """The page as it was rendered; as it was received, where it could not be.
 
     Links of shadow roots and frames follow those of the page, and then those that its scripts went to.
     """
-    note, refused = rendered.note or None, "\n".join(rendered.refused) or None
-    row = Rendering(requests=rendered.requests, took_ms=rendered.took_ms, note=note, refused=refused)
+    rendering = Rendering(
+        requests=rendered.requests, took_ms=rendered.took_ms, links=len(received.links), note=rendered.note or None,
+        refused="\n".join(rendered.refused) or None,
+    )  # fmt: skip
     if not rendered.html:
-        row.links = len(received.links)
-        return received, row
+        return msgspec.structs.replace(received, rendering=rendering)
     page = read(rendered.html, url)
     links, texts = Links.of(page.links), [page.text]
     for base, part in rendered.parts:
@@ -35,10 +36,10 @@ def as_rendered(received: Parsed, rendered: Rendered, url: str, read: Read, max_
     if len(links) > max_links:
         links.keep_first(max_links)
     text = "\n".join(filter(None, texts))
-    row.links = len(links)
-    row.new_links = len(set(links.targets) - set(received.links.targets))
-    row.new_text = max(0, len(text) - len(received.text))
-    parsed = msgspec.structs.replace(
-        page, type=received.type, encoding=received.encoding, links=links, links_cut=cut, text=text
+    rendering = msgspec.structs.replace(
+        rendering, links=len(links), new_links=len(set(links.targets) - set(received.links.targets)),
+        new_text=max(0, len(text) - len(received.text)),
+    )  # fmt: skip
+    return msgspec.structs.replace(
+        page, type=received.type, encoding=received.encoding, links=links, links_cut=cut, text=text, rendering=rendering
     )
-    return parsed, row

@@ -3,53 +3,60 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
-from weft.fetch.browser.choice import Always, Auto, Choice, Template
+from weft.fetch.browser.choice import Always, Auto, Choice, TemplateRow
 from weft.fetch.browser.fetcher import RenderingFetcher
 from weft.fetch.browser.pool import Pool
 from weft.fetch.browser.program import check_sandbox, command_of, find_browser
-from weft.fetch.browser.resources import Resources
+from weft.fetch.browser.resources import Allows, Names, Resources
 from weft.fetch.browser.values import Settings
+from weft.fetch.cookies import Cookies
 from weft.fetch.http import Fetcher, user_agent_of
 from weft.ports import Ask, Gate, Hold, Pass, Refuse
 from weft.records import Lease
 from weft.spec import CrawlSpec, RenderMode, YesNo
-from weft.url import site_of
-
-if TYPE_CHECKING:
-    from weft.crawl.build import Parts
 
 ROBOTS_LOOK_S = 0.05
 MOBILE = (390, 844)
 _LEAST_PROCESS_B = 256_000_000
 
 
+class Rules(NamedTuple):
+    """What the crawl says of the requests of pages."""
+
+    names: Names  # addresses that may be connected to
+    allows: Allows  # robots.txt, for documents in frames
+    per_address: Callable[[str], int]  # requests at once to an address; 0: no bound
+    jar: Cookies | None
+    choice: Choice  # which pages are rendered
+
+
 class FrameGate:
     """robots.txt for the documents in frames: asked by the crawl like that of any other site."""
 
     def __init__(
-        self, gate: Gate, site_id: Callable[[str], int], ask: Callable[[str, Lease], None],
+        self, gate: Gate, site_id_of: Callable[[str], int], ask: Callable[[Lease], None],
         is_askable: Callable[[str], bool],
     ) -> None:  # fmt: skip
         self._gate = gate
-        self._site_id = site_id
+        self._site_id_of = site_id_of
         self._ask = ask
         self._is_askable = is_askable
 
     async def allows(self, url: str) -> bool:
         """Whether a document may be asked; waits until that is known, at most as long as its page."""
         while self._is_askable(url):
-            match self._gate.check(url, self._site_id(site_of(url))):
+            match self._gate.check(url, self._site_id_of(url)):
                 case Pass():
                     return True
                 case Refuse():
                     return False
                 case Ask(lease=lease):
-                    self._ask(site_of(lease.url), lease)
+                    self._ask(lease)
                 case Hold():
                     pass
             await asyncio.sleep(ROBOTS_LOOK_S)
@@ -95,35 +102,17 @@ def pool_of(spec: CrawlSpec, settings: Settings) -> Pool:
 
 
 @asynccontextmanager
-async def rendering(parts: Parts, fetcher: Fetcher, loads: Fetcher, choice: Choice) -> AsyncIterator[RenderingFetcher]:
+async def rendering(spec: CrawlSpec, rules: Rules, fetcher: Fetcher, loads: Fetcher) -> AsyncIterator[RenderingFetcher]:
     """A fetcher that renders: ``fetcher`` asks pages, ``loads`` what they load."""
-    spec, frontier = parts.spec, parts.frontier
-    settings = settings_of(spec)
-    gate = FrameGate(
-        parts.rules, frontier.discovery.site_names.id_of, lambda site, lease: ask(site, lease), parts.judge.is_askable
-    )
     resources = Resources(
-        loads, parts.resolver, parts.jar, gate.allows,
-        third_party=spec.browser.third_party is YesNo.YES, per_address=lambda ip: parts.ip_bounds(ip)[0],
+        loads, rules.names, rules.jar, rules.allows,
+        third_party=spec.browser.third_party is YesNo.YES, per_address=rules.per_address,
     )  # fmt: skip
-
     async with AsyncExitStack() as stack:
-        pool = await stack.enter_async_context(pool_of(spec, settings))
-        made = await stack.enter_async_context(RenderingFetcher(fetcher, pool, resources, choice))
-
-        def ask(site: str, lease: Lease) -> None:
-            if not parts.judge.covers(lease.url):
-                parts.frames_only.add(lease.origin)
-            frontier.site_request(site, lease, first=True)
-            if made.on_finished is not None:  # the crawl may be asleep
-                made.on_finished()
-
-        yield made
+        pool = await stack.enter_async_context(pool_of(spec, settings_of(spec)))
+        yield await stack.enter_async_context(RenderingFetcher(fetcher, pool, resources, rules.choice))
 
 
-def choice_of(parts: Parts) -> Choice:
+def make_choice(spec: CrawlSpec, known: Sequence[TemplateRow]) -> Choice:
     """Which pages are rendered, as the user wants it, by what earlier runs have learnt."""
-    if parts.spec.browser.render is RenderMode.ALWAYS:
-        return Always()
-    rows = parts.database.connection.execute("SELECT key, example, samples, gained, skipped, late FROM template")
-    return Auto(Template(*row) for row in rows.fetchall())
+    return Always() if spec.browser.render is RenderMode.ALWAYS else Auto(known)

@@ -1,106 +1,128 @@
-"""What comes of site requests: the rules of a robots.txt, the sitemaps that it or another sitemap names, their
-entries.
-"""
+"""Site requests: what the answers for robots.txt and sitemaps mean, and which requests they lead to."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from weft.crawl.conclude import Concluded
-from weft.fetch.site import AskAgain, Learnt
-from weft.records import Failure, Fetched
+import msgspec
+
+from weft.ports import AskAgain, Learnt, RobotsFiles, SitemapFiles, SitemapJudge, SiteQueue
+from weft.records import Decision, Facts, Failure, Fetched, Lease, Processed
 from weft.text.human import counted, human_span
-from weft.url import site_of
 
-if TYPE_CHECKING:
-    from weft.crawl.build import Parts
-
-Entries = list[tuple[str, str]]  # URLs of a sitemap, each with the date of its last change, or ""
+Entries = tuple[tuple[str, str], ...]
+"""URLs of a sitemap, each with the date of its last change, or ""."""
 
 
 class SiteRequests:
-    """Reads what site requests brought, and sends further ones where they lead."""
+    """Reads the answers for site requests, and sends further ones where they lead."""
 
-    def __init__(self, parts: Parts, note: Callable[[str], None]) -> None:
-        """``note`` takes what whoever runs the crawl should know of a site."""
-        self._parts = parts
-        self._note = note
-        self._entries: list[tuple[Concluded, Entries]] = []
+    def __init__(
+        self,
+        queue: SiteQueue,
+        robots: RobotsFiles,
+        sitemaps: SitemapFiles,
+        judge: SitemapJudge,
+        *,
+        reads_sitemaps: bool,
+    ) -> None:
+        self._queue = queue
+        self._robots = robots
+        self._sitemaps = sitemaps
+        self._judge = judge
+        self._reads_sitemaps = reads_sitemaps
+        self._for_frames: set[str] = set()  # origins outside the crawl, met in frames of rendered pages
+        self._notes: list[str] = []  # facts that whoever runs the crawl should know of a site
 
-    def take_entries(self) -> list[tuple[Concluded, Entries]]:
-        """The entries of the sitemaps that were read since the last call."""
-        entries, self._entries = self._entries, []
-        return entries
-
-    def robots(self, done: Concluded) -> None:
+    def robots(self, lease: Lease, answer: Fetched | Failure) -> None:
         """One request for a robots.txt has ended: it is asked for again, or its origin may be asked for pages."""
-        parts, lease = self._parts, done.lease
-        site_id = parts.rules.waiting_site(lease.origin)
-        match parts.rules.answered(lease, _answer_of(done), self._site_of):
+        site_id = self._robots.waiting_site(lease.origin)
+        match self._robots.answered(lease, answer, self._site_of):
             case AskAgain(lease=again, rest_s=rest_s):
-                site = parts.frontier.site(again.site)
-                parts.frontier.schedule.rest(site, rest_s, parts.clock.seconds())
-                parts.frontier.site_request(site.name, again, first=True)
+                self._queue.rest(again.site, rest_s)
+                self._queue.site_request(again, first=True)
             case Learnt() as learnt:
-                granted_s = parts.frontier.set_delay(site_id, learnt.delay_s)
-                if learnt.delay_s is not None and learnt.delay_s > granted_s:
-                    asked, granted = human_span(learnt.delay_s), human_span(granted_s)
-                    self._note(f"robots.txt of {learnt.origin} asks for {asked}, capped to {granted} (Crawl-delay)")
-                asks_here = learnt.origin not in parts.frames_only  # else it is asked for the frames of others alone
-                if asks_here and learnt.cause is None and parts.spec.scope.sitemaps != "no":
+                self._take_delay(learnt, site_id)
+                if learnt.cause is None and self._reads_sitemaps and learnt.origin not in self._for_frames:
                     for url in learnt.sitemaps or (f"{learnt.origin}/sitemap.xml",):
                         self._queue_sitemap(url, site_id, None)
-                parts.frontier.release(site_id)
+                self._queue.release(site_id)
 
-    def sitemap(self, done: Concluded) -> None:
-        """One request for a sitemap has ended: its entries are kept for the tick, its children queued."""
-        parts, lease, answer = self._parts, done.lease, _answer_of(done)
-        if isinstance(answer, Failure) or done.retry_s is not None:
+    def ask_robots_for_frame(self, lease: Lease) -> None:
+        """robots.txt of an origin that frames of rendered pages come from. Outside the crawl it names no sitemaps."""
+        if not self._judge.covers(lease.url):
+            self._for_frames.add(lease.origin)
+        self._queue.site_request(lease, first=True)
+
+    def _take_delay(self, learnt: Learnt, site_id: int) -> None:
+        granted_s = self._queue.set_delay(site_id, learnt.delay_s)
+        if learnt.delay_s is not None and learnt.delay_s > granted_s:
+            asked, granted = human_span(learnt.delay_s), human_span(granted_s)
+            self._notes.append(f"robots.txt of {learnt.origin} asks for {asked}, capped to {granted} (Crawl-delay)")
+
+    def sitemap(self, processed: Processed, decision: Decision) -> tuple[Facts, Entries]:
+        """One request for a sitemap has ended: its facts and entries. Its children are queued."""
+        done, answer = processed.done, processed.answer
+        lease, facts = done.lease, done.facts
+        if not isinstance(answer, Fetched) or decision.retry_s is not None:
             if done.condemns is not None:
-                parts.frontier.site(lease.site).reads_later = True
-            if done.retry_s is not None:
-                parts.frontier.try_later(parts.sitemaps.again(lease), done.retry_s)
+                self._queue.reads_later(lease.site)
+            if decision.retry_s is not None:
+                self._queue.try_later(self._sitemaps.again(lease), decision.retry_s)
             else:
-                parts.sitemaps.end(lease, done.visit.cause, 0)
-            return
-        if done.visit.redirect_to is not None:
-            parts.sitemaps.end(lease, None, 0)
-            self._queue_sitemap(done.visit.redirect_to, lease.site, lease.page)
-            return
-        entries: Entries = []
+                self._sitemaps.end(lease, facts.cause, 0)
+            return facts, ()
+        if facts.redirect_to is not None:
+            self._sitemaps.end(lease, None, 0)
+            self._queue_sitemap(facts.redirect_to, lease.site, lease.page)
+            return facts, ()
+        entries: Entries = ()
         if 200 <= answer.status < 300:
-            found = parts.parse_sitemap(answer.body, lease.url, answer.header("content-type"), answer.truncated)
-            entries = [(entry.url, entry.lastmod or "") for entry in found.entries]
-            for child in found.children:
-                self._queue_sitemap(child.url, lease.site, lease.page)
-            done.visit.type = "application/xml" if found.kind in ("urlset", "index") else done.visit.type
-            done.visit.detail = found.problem or None
-            if found.is_cut:
-                number = counted(len(found.entries) + len(found.children), "entry")
-                self._note(f"sitemap {lease.url}: {found.problem}, {number} so far count")
-        parts.sitemaps.end(lease, None, len(entries))
-        if entries:
-            self._entries.append((done, entries))
+            facts, entries = self._read(lease, facts, answer)
+        self._sitemaps.end(lease, None, len(entries))
+        return facts, entries
+
+    def _read(self, lease: Lease, facts: Facts, answer: Fetched) -> tuple[Facts, Entries]:
+        from weft.fetch.sitemaps import parse_sitemap  # many expressions to compile, and many crawls meet no sitemap
+
+        found = parse_sitemap(answer.body, lease.url, answer.header("content-type"), truncated=answer.truncated)
+        for child in found.children:
+            self._queue_sitemap(child.url, lease.site, lease.page)
+        if found.is_cut:
+            number = counted(len(found.entries) + len(found.children), "entry")
+            self._notes.append(f"sitemap {lease.url}: {found.problem}, {number} so far count")
+        media_type = "application/xml" if found.kind in ("urlset", "index") else facts.type
+        facts = msgspec.structs.replace(facts, type=media_type, detail=found.problem or None)
+        return facts, tuple((entry.url, entry.lastmod or "") for entry in found.entries)
+
+    def ask_sitemap(self, lease: Lease) -> None:
+        """Puts a sitemap into the queue; where only start addresses are asked, it waits for a run that lets more in."""
+        if self._judge.admits_from_sitemap(lease.url):
+            self._queue.site_request(lease)
+        else:
+            self._sitemaps.put_off(lease)
 
     def _queue_sitemap(self, url: str, asking_site: int, parent: int | None) -> None:
         """A sitemap is read where it belongs to the crawl: on the site that names it, or inside the scope."""
-        parts = self._parts
         site_id = self._site_of(url)
-        if site_id is None or (site_id != asking_site and not parts.judge.covers(url)):
+        if site_id is None or (site_id != asking_site and not self._judge.covers(url)):
             return
-        lease = parts.sitemaps.add(url, site_id, parent)
+        lease = self._sitemaps.add(url, site_id, parent)
         if lease is not None:
-            parts.ask_sitemap(lease)
+            self.ask_sitemap(lease)
 
     def _site_of(self, url: str) -> int | None:
-        """The site of a site request's next step; None where nobody may ask there."""
-        parts = self._parts
-        return parts.frontier.discovery.site_names.id_of(site_of(url)) if parts.judge.is_askable(url) else None
+        """The site of the next step of a site request; None where nobody may ask there."""
+        return self._queue.site_id_of(url) if self._judge.is_askable(url) else None
 
+    def flush(self, name: Callable[[str], int]) -> None:
+        """Writes what was learnt, inside a transaction. ``name`` gives the id of a URL's text."""
+        for lease, refusal in self._queue.refused_site_requests():
+            self._sitemaps.end(lease, refusal.cause.value, 0)
+        self._sitemaps.flush(name)
+        self._robots.flush()
 
-def _answer_of(done: Concluded) -> Fetched | Failure:
-    """The answer of a site request, which is read here."""
-    assert done.answer is not None
-    done_answer, done.answer = done.answer, None  # its body need not wait for the tick
-    return done_answer
+    def take_notes(self) -> tuple[str, ...]:
+        """The notes since the last call."""
+        notes, self._notes = tuple(self._notes), []
+        return notes

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from weft.crawl.loop import Observer
+from weft.crawl.events import Observer
 from weft.demo.invented import TRAP_PREFIX, Entry, InventedWeb
 from weft.demo.server import Asked, Served, environment, serve_invented
 from weft.derive.check import check_folder
@@ -24,7 +24,7 @@ from weft.folder import Folder
 from weft.options import read_spec, spec_of
 from weft.ports import silent
 from weft.records import State, StopReason
-from weft.run.session import Plan, plan_crawl, plan_resume, run_plan
+from weft.run.session import Plan, Run, plan_crawl, plan_resume
 from weft.text.human import counted
 
 HOSTS = 4
@@ -99,7 +99,7 @@ def run_demo(folder: Path, observers: list[Observer], say: Callable[[str], None]
         killed_at = _run_until_killed(plan.folder)
         if killed_at is not None:
             say(f"killed at {counted(killed_at, 'page')}, to show that it can go on; it goes on")
-        reason = run_plan(_resumed(plan), observers)
+        reason = Run(_resumed(plan)).go(observers, None)
         elapsed_s = time.monotonic() - started
     return reason, _facts(plan.folder, reason, served, killed_at, elapsed_s)
 
@@ -156,7 +156,7 @@ def _facts(folder: Folder, reason: StopReason, served: Served, killed_at: int | 
     with StoredCrawl(folder.path) as crawl:
         status = crawl.status()
         pages = list(crawl.pages(everything=True))
-        sitemaps = crawl.connection.execute("SELECT count(*) FROM sitemap WHERE state = 'C'").fetchone()[0]
+        sitemaps = crawl.sitemaps_read()
         example = _example(pages)
         why = _in_a_sentence(story_of(crawl, example)) if example is not None else None
         report = check_folder(crawl, silent)

@@ -6,7 +6,6 @@ Politeness and robots.txt are inside: there is no other way to a lease. Nothing 
 from __future__ import annotations
 
 import heapq
-from collections import deque
 from collections.abc import Callable
 
 from weft.clock import Clock
@@ -50,7 +49,7 @@ class Leases:
         self._auto_pace = politeness.pace is Pace.AUTO
         self._longest_pace_s = politeness.max_crawl_delay_s
         self._in_flight = settling.in_flight
-        self.unresolved: deque[Site] = deque()
+        self.unresolved: list[Site] = []
         self.resolving = 0
         self.refused_site_requests: list[tuple[Lease, Refuse]] = []
         self._site_request_ips: dict[tuple[Purpose, str], str] = {}
@@ -245,13 +244,13 @@ class Leases:
             times.append(sweep_s)
         return max(0.0, min(times)) if times else None
 
-    def rests_long(self, max_wait_s: float) -> float | None:
-        """Seconds to the next turn, if that is longer than ``max_wait_s`` and than the site's own delay; else None."""
+    def rests_long(self, max_wait_s: float) -> bool:
+        """Whether the next turn is farther away than ``max_wait_s``, and than the site's own delay."""
         wait_s = self.wait_s()
         if wait_s is None or wait_s <= max_wait_s:
-            return None
+            return False
         site = self._schedule.first_sleeper()
-        return None if site is not None and wait_s <= site.gap_s else wait_s
+        return site is None or wait_s > site.gap_s
 
     # ---- their requests --------------------------------------------------------------------------------------
 

@@ -16,6 +16,8 @@ import msgspec
 from weft.records import Lease, Purpose
 
 REST_MAX_S = 86_400.0
+SLOW_ANSWERS_MAX = 16
+GOOD_ANSWERS = 2  # in a row, until a site that sent 429 or 503 is taken for well again: one may be a cached page
 KNOWN_BOUNDS = 4_096  # addresses whose bounds are remembered: they are asked for with every request
 HeadKey = tuple[int, int]
 END: HeadKey = (1 << 62, 0)
@@ -103,6 +105,21 @@ class Site:
         self.pages = 0
         self.first_ms = 0
         self.turns = 0
+
+    def answered(self, *, is_slow: bool) -> None:
+        """Notes an answer: one that asks for rest, or a good one."""
+        if is_slow:
+            self.slow_answers = min(self.slow_answers + 1, SLOW_ANSWERS_MAX)
+            self.good_answers = 0
+            return
+        self.failures = 0
+        self.good_answers += 1
+        if self.good_answers >= GOOD_ANSWERS:
+            self.slow_answers = 0
+
+    def failed(self, weight: int) -> None:
+        """Notes that no answer came; a failure that nothing will mend weighs more."""
+        self.failures += weight
 
     @property
     def gap_s(self) -> float:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 
-import msgspec
-
 from weft.clock import Clock
 from weft.errors import POLICIES, Cause
 from weft.frontier.discovery import Discovery
@@ -19,31 +17,7 @@ from weft.frontier.pages import PageInFlight
 from weft.frontier.polite import Schedule, Site, Waiting
 from weft.frontier.seen import url_id_of
 from weft.ports import Refuse
-from weft.records import Lease, Verdict
-
-
-class Settled(msgspec.Struct, frozen=True, gc=False):
-    """How a lease ended. ``retry_s``: it waits again; ``again_at``: the same page asked at another URL of its key.
-
-    ``redirect_to`` is where a redirect leads, in a crawl that keeps cookies; ``sets_cookie``: it had one.
-    """
-
-    lease: Lease
-    state: str
-    visit: int | None = None
-    cause: Cause | None = None
-    stored_2xx: bool = False
-    retry_s: float | None = None
-    again_at: str | None = None
-    redirect_to: str | None = None
-    sets_cookie: bool = False
-    status: int | None = None
-
-    @property
-    def is_broken(self) -> bool:
-        """Whether a link to the page is broken: there is no answer, or one that is an error."""
-        return self.cause is not None or (self.status is not None and self.status >= 400)
-
+from weft.records import Settled, Verdict
 
 GATE_REDIRECTS = 4  # of a gate that leads back to where it was met
 GATE_PASSES = 3  # how often a page is asked again behind its gate

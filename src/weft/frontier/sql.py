@@ -8,7 +8,7 @@ Depth is the least distance known: when it falls after the page was fetched, its
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from weft.clock import Clock
 from weft.frontier import recovery
@@ -20,7 +20,8 @@ from weft.frontier.leases import AddressOf, Leases
 from weft.frontier.polite import Schedule, Site
 from weft.frontier.settling import Settling
 from weft.frontier.sites import Sites
-from weft.records import PAGE, Lease
+from weft.ports import Offered, Refuse
+from weft.records import PAGE, Lease, Links, Settled
 from weft.spec import CrawlSpec
 from weft.url import site_of
 
@@ -32,8 +33,8 @@ COUNTERS = (
 class SqlFrontier:
     """See the module. One instance per crawl folder, under the folder's lock.
 
-    ``offer`` is a verb of ``discovery``. The verbs of ``Leases`` and ``Settling`` that are asked for every page are
-    given on as they are, without a call in between.
+    It puts the parts of the frontier together, and gives their verbs to the loop (``Queue``, ``Clocks``), to the tick
+    (``Admissions``) and to site requests (``SiteQueue``).
     """
 
     def __init__(
@@ -57,14 +58,7 @@ class SqlFrontier:
         )
         queues = Queues(sites, heads, budgets)
         self._settling = settling = Settling(connection, discovery, schedule, queues, clock, self.counts)
-        self._leases = leases = Leases(spec.politeness, policies, schedule, queues, settling, clock, address_of)
-        self.take, self.take_ahead, self.try_later = leases.take, leases.take_ahead, leases.try_later
-        self.started, self.promoted = leases.started, leases.promoted
-        self.ended, self.freed = leases.ended, leases.freed
-        self.addressed, self.unresolved = leases.addressed, leases.unresolved
-        self.wait_s, self.rests_long = leases.wait_s, leases.rests_long
-        self.settle = settling.settle
-        self.refused_site_requests, self.later_seeds = leases.refused_site_requests, settling.later_seeds
+        self._leases = Leases(spec.politeness, policies, schedule, queues, settling, clock, address_of)
 
     # ---- start -----------------------------------------------------------------------------------------------
 
@@ -87,11 +81,78 @@ class SqlFrontier:
         """Puts back what failed for a passing reason (E4); how many those were."""
         return recovery.retry_failed(self._db, self.counts)
 
-    # ---- sites -----------------------------------------------------------------------------------------------
+    # ---- leases ----------------------------------------------------------------------------------------------
+
+    def take(self, most: int) -> list[Lease]:
+        """Up to so many leases whose time has come, in order."""
+        return self._leases.take(most)
+
+    def take_ahead(self, site_id: int, most: int) -> list[Lease]:
+        """Up to so many leases of a site whose requests may follow each other without a pause."""
+        return self._leases.take_ahead(site_id, most)
+
+    def unresolved(self) -> list[Site]:
+        """The sites whose address is to be asked for; each is told once."""
+        sites, self._leases.unresolved = self._leases.unresolved, []
+        return sites
+
+    def addressed(self, site_id: int) -> None:
+        """The address of a site is known now, or its look-up failed."""
+        self._leases.addressed(self._sites.get(site_id))
+
+    def wait_s(self) -> float | None:
+        """Seconds until something can be taken. None: nothing waits for time."""
+        return self._leases.wait_s()
+
+    def rests_long(self, max_wait_s: float) -> bool:
+        """Whether the next turn is farther away than ``max_wait_s``, and than the site's own delay."""
+        return self._leases.rests_long(max_wait_s)
+
+    # ---- their requests --------------------------------------------------------------------------------------
 
     def site(self, site_id: int) -> Site:
         """The site, brought to RAM where it is not there."""
         return self._sites.get(site_id)
+
+    def started(self, lease: Lease) -> None:
+        """The request goes out now: the delay counts from here."""
+        self._leases.started(lease)
+
+    def promoted(self, lease: Lease) -> None:
+        """A lease taken ahead is asked now, in the place of one that is about to be freed."""
+        self._leases.promoted(lease)
+
+    def ended(self, lease: Lease, answer_s: float, status: int | None) -> Site:
+        """A request was answered after so long, or has failed (no status). Gives its site."""
+        return self._leases.ended(lease, answer_s, status)
+
+    def freed(self, lease: Lease) -> None:
+        """A request is over, and no answer of it will come."""
+        self._leases.freed(lease)
+
+    def rest(self, site_id: int, seconds: float) -> None:
+        """No request to the site for this long."""
+        self.schedule.rest(self._sites.get(site_id), seconds, self._clock.seconds())
+
+    # ---- requests for sites, not for pages -------------------------------------------------------------------
+
+    def site_id_of(self, url: str) -> int:
+        """The id of the site of a URL."""
+        return self.discovery.site_names.id_of(site_of(url))
+
+    def site_request(self, lease: Lease, *, first: bool = False) -> None:
+        """A request for robots.txt or a sitemap, in the queue of its site and on the clock of that site."""
+        site = self._sites.get(self.site_id_of(lease.url))
+        site.site_requests.appendleft(lease) if first else site.site_requests.append(lease)
+        self.schedule.place(site, self._clock.seconds())
+
+    def try_later(self, lease: Lease, after_s: float) -> None:
+        """The same, only after so many seconds."""
+        self._leases.try_later(lease, after_s)
+
+    def reads_later(self, site_id: int) -> None:
+        """The sitemaps of a site wait behind its pages from now on."""
+        self._sites.get(site_id).reads_later = True
 
     def set_delay(self, site_id: int, delay_s: float | None) -> float:
         """Takes in the Crawl-delay of robots.txt; gives the delay that holds from now on."""
@@ -104,17 +165,16 @@ class SqlFrontier:
         site.reads_later = site.reads_later or self._sites.saves_requests(site.name, delay_s)
         return wanted
 
-    def site_request(self, site_name: str, lease: Lease, *, first: bool = False) -> None:
-        """A request the crawl needs for itself, in the site's own queue and on the site's own clock."""
-        site = self._sites.get(self.discovery.site_names.id_of(site_name))
-        site.site_requests.appendleft(lease) if first else site.site_requests.append(lease)
-        self.schedule.place(site, self._clock.seconds())
-
     def release(self, site_id: int) -> None:
         """robots.txt of the site is known now."""
         site = self._sites.get(site_id)
         site.robots_pending = False
         self.schedule.place(site, self._clock.seconds())
+
+    def refused_site_requests(self) -> list[tuple[Lease, Refuse]]:
+        """Sitemaps that robots.txt forbade when their turn came; each is told once."""
+        refused, self._leases.refused_site_requests = self._leases.refused_site_requests, []
+        return refused
 
     # ---- what nobody will answer -----------------------------------------------------------------------------
 
@@ -127,7 +187,7 @@ class SqlFrontier:
         if lease.purpose is PAGE:
             self._settling.brought_back.append(lease.page)
         else:
-            self.site_request(site_of(lease.url), lease, first=True)
+            self.site_request(lease, first=True)
 
     def give_back(self, pages: Iterable[int]) -> None:
         """Leases that were never answered: their pages wait again after the next tick."""
@@ -139,6 +199,16 @@ class SqlFrontier:
     def resolving(self) -> int:
         """How many sites wait for their address."""
         return self._leases.resolving
+
+    @property
+    def has_ready(self) -> bool:
+        """Whether a site may be asked for something now."""
+        return self.schedule.has_ready
+
+    @property
+    def under_way(self) -> int:
+        """How many pages were taken and are not settled."""
+        return len(self.in_flight)
 
     @property
     def unsettled(self) -> int:
@@ -157,6 +227,45 @@ class SqlFrontier:
         return any(s.has_work or s.robots_pending or s.resolving for s in self.schedule.sites.values())
 
     # ---- the tick --------------------------------------------------------------------------------------------
+
+    def settle(self, batch: Iterable[Settled]) -> None:
+        """Writes how leases of pages ended."""
+        self._settling.settle(batch)
+
+    def prefetch_links(self, pages: Iterable[Links]) -> None:
+        """Looks the links of all pages of the tick up at once."""
+        self.discovery.prefetch_links(pages)
+
+    def offer_page(self, page: int, visit: int, links: Links, nofollow: bool, is_duplicate: bool) -> Offered:
+        """The links of a page as they are stored; those that belong to the crawl are admitted."""
+        flight = self.in_flight[page]
+        packed, found = self.discovery.offer(flight, visit, links, nofollow, is_duplicate)
+        return Offered(flight.url_id, flight.depth, packed, found.external, found.new, found.known)
+
+    def offer_sitemap(self, visit: int, entries: Sequence[tuple[str, str]]) -> str:
+        """The same for the entries (URL, date) of a sitemap."""
+        self.discovery.prefetch(url for url, _ in entries)
+        return self.discovery.offer_sitemap(visit, entries)
+
+    def name(self, url: str) -> int:
+        """The id of the text of a URL that need not be a page."""
+        return self.discovery.name(url)
+
+    def finish_offers(self) -> None:
+        """Admits seeds that settling has brought, and follows pages that came nearer."""
+        for url, source in self._settling.later_seeds:
+            self.discovery.seed(url, source)
+        self._settling.later_seeds.clear()
+        self.discovery.offer_again()
+
+    def add_seeds(self, seeds: Sequence[tuple[str, str, str | None]]) -> int:
+        """Admits more start addresses (URL, source, fallback), after the scope grew by them; how many were new."""
+        self.discovery.let_in()
+        return sum(self.discovery.seed(url, source, fallback) for url, source, fallback in seeds)
+
+    def close(self) -> None:
+        """Writes what only the end of a run writes, inside a transaction."""
+        self.discovery.close()
 
     def flush(self) -> None:
         """Writes all that is new, marks what is under way as R, lets the settled pages go. Ends the tick."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from weft.records import Visit
 from weft.spec import Duplicates, Skip
 
 if TYPE_CHECKING:
     from weft.judge.likeness import Sketches
 
 Body = tuple[int, int | None, str | None]
+"""The hash, the size and the digest of a body."""
 
 
 class Met(Protocol):
@@ -33,7 +33,7 @@ class Skips:
     def __init__(self, settings: Duplicates, met: Met) -> None:
         self._met = met
         self._near = _NearSkips(settings, met) if settings.skip is Skip.NEAR else None
-        self._bodies: dict[Body, int | None] = {}
+        self._bodies: dict[Body, int] = {}
 
     def begin(self) -> None:
         """A new tick: what the last one brought is stored."""
@@ -41,13 +41,13 @@ class Skips:
         if self._near is not None:
             self._near.begin()
 
-    def is_duplicate(self, visit: Visit, sketch: bytes) -> bool:
-        if visit.hash is None:
+    def is_duplicate(self, page: int, visit: int, body: Body | None, sketch: bytes) -> bool:
+        """``visit`` is the attempt that brought the body; None stands for no body, which is no duplicate."""
+        if body is None:
             return False
-        body = (visit.hash, visit.size, visit.digest)
-        if self._bodies.setdefault(body, visit.page) != visit.page or self._met.has_body(*body, visit.page):
+        if self._bodies.setdefault(body, page) != page or self._met.has_body(*body, page):
             return True
-        return self._near is not None and bool(sketch) and self._near.is_near(visit, sketch)
+        return self._near is not None and bool(sketch) and self._near.is_near(page, visit, sketch)
 
 
 class _NearSkips:
@@ -64,19 +64,19 @@ class _NearSkips:
     def begin(self) -> None:
         self._new.clear()
 
-    def is_near(self, visit: Visit, data: bytes) -> bool:
+    def is_near(self, page: int, visit: int, data: bytes) -> bool:
         from weft.judge.likeness import band_numbers, sketch_row
 
-        if self._bands is None or visit.page is None:
+        if self._bands is None:
             return False
         sketch = sketch_row(data, self._like)
         bands = band_numbers(sketch, self._bands)
         for other in self._met.sharing(bands):
             known = self._new.get(other) or self._met.sketch(other)
-            if known is not None and known[0] != visit.page and self._alike(sketch, sketch_row(known[1], self._like)):
+            if known is not None and known[0] != page and self._alike(sketch, sketch_row(known[1], self._like)):
                 return True
-        self._met.add(visit.id, bands)
-        self._new[visit.id] = (visit.page, data)
+        self._met.add(visit, bands)
+        self._new[visit] = (page, data)
         return False
 
     def _alike(self, one: Sketches, other: Sketches) -> bool:

@@ -5,32 +5,41 @@ from __future__ import annotations
 import asyncio
 import errno
 import signal
-import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from weft.crawl.build import make_fork_server, make_parts, open_crawl, run_crawl
-from weft.crawl.loop import Crawl, Observer
+from weft.crawl.build import add_seeds, open_crawl
+from weft.crawl.events import Observer
 from weft.crawl.machine import settle_memory
-from weft.db.connection import explain, open_writer
-from weft.db.schema import MIGRATIONS
+from weft.crawl.opening import OpenCrawl
+from weft.db.connection import DatabaseError, explain, open_reader
+from weft.db.schema import VERSION
 from weft.errors import FolderError, SpecError, StoreError
 from weft.fetch.http.bounds import make_room_for_files
 from weft.folder import Folder, in_use, not_begun
 from weft.options import differences, read_spec, seeds_differ, write_spec
 from weft.plugins import check_parts
-from weft.records import StopReason
+from weft.records import Ending, Progress, StopReason
+from weft.run.ending import run_crawl
 from weft.run.signals import ending_signals
 from weft.seeds.lists import Seed, default_folder, read_seeds
-from weft.spec import CrawlSpec, RenderMode, SitePace
+from weft.spec import CrawlSpec, Politeness, RenderMode, SitePace
+from weft.store.state import is_seeded
 from weft.store.warc.recovery import our_files
 from weft.text.human import command
+from weft.workers.choice import make_fork_server
 
-Warn = Callable[[str], None]
+if TYPE_CHECKING:
+    from weft.workers.fork_server import ForkServer
+
+Tell = Callable[[str], None]
+"""Says a sentence to the user."""
+
 _SEEDS_COMPARED = 10_000
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _UNWRITABLE = (*_FULL, errno.EFBIG, errno.EIO, errno.EROFS)
@@ -46,7 +55,7 @@ class Plan:
         self.limits_changed = limits_changed
 
 
-def plan_crawl(spec: CrawlSpec, output: str | None, *, fresh: bool, warn: Warn) -> Plan:
+def plan_crawl(spec: CrawlSpec, output: str | None, *, fresh: bool, warn: Tell) -> Plan:
     """A new crawl, or an old one gone on with where the specification agrees; ``SpecError`` says what differs."""
     seeds = read_seeds(spec.seeds, warn) if spec.seeds else []
     folder = Folder(Path(output or default_folder(seeds[0])))
@@ -74,7 +83,7 @@ def plan_crawl(spec: CrawlSpec, output: str | None, *, fresh: bool, warn: Warn) 
     return Plan(spec, folder, seeds, limits_changed=False)
 
 
-def plan_resume(spec: CrawlSpec, folder: Folder, warn: Warn) -> Plan:
+def plan_resume(spec: CrawlSpec, folder: Folder, warn: Tell) -> Plan:
     """The crawl of a folder with the limits given now."""
     check_parts(spec.plugins.parts, folder.path)
     _check_browser(spec)
@@ -140,11 +149,10 @@ def _was_answered(folder: Folder) -> bool:
     from weft.derive.read import StoredCrawl
 
     with StoredCrawl(folder.path) as crawl:
-        answer = crawl.connection.execute("SELECT 1 FROM visit WHERE status IS NOT NULL LIMIT 1")
-        return answer.fetchone() is not None
+        return crawl.has_answers()
 
 
-def _go_on(spec: CrawlSpec, old: CrawlSpec, folder: Folder, seeds: Sequence[Seed], warn: Warn) -> Plan:
+def _go_on(spec: CrawlSpec, old: CrawlSpec, folder: Folder, seeds: Sequence[Seed], warn: Tell) -> Plan:
     if not spec.seeds:
         spec = msgspec.structs.replace(spec, seeds=old.seeds)
     _make_ready(folder)
@@ -169,7 +177,7 @@ def _limits_changed(old: CrawlSpec, new: CrawlSpec) -> bool:
     return before != now
 
 
-def _has_begun(folder: Folder, warn: Warn) -> bool:
+def _has_begun(folder: Folder, warn: Tell) -> bool:
     """Whether the crawl of a folder has its seeds already; where it had, and its database is lost, that is told."""
     if folder.db.is_file() and _is_seeded(folder):
         return True
@@ -182,46 +190,79 @@ def _has_begun(folder: Folder, warn: Warn) -> bool:
 
 
 def _is_seeded(folder: Folder) -> bool:
-    from weft.db.connection import open_reader
-    from weft.db.schema import VERSION
-
     reader = open_reader(folder.db, VERSION)
     try:
-        return reader.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone() is not None and (
-            reader.execute("SELECT 1 FROM meta WHERE name = 'seeded'").fetchone() is not None
-        )
-    except sqlite3.Error as error:
+        return is_seeded(reader)
+    except DatabaseError as error:
         raise FolderError(explain(error, folder.db)) from error
     finally:
         reader.close()
 
 
-def run_plan(plan: Plan, observers: list[Observer], began: Callable[[Crawl], None] | None = None) -> StopReason:
-    """Runs the crawl on an event loop of its own, with signals: once stops cleanly, twice at once."""
+class Run:
+    """One run of a plan. ``go`` runs it; ``has_begun`` tells, also after a fault, whether the crawl was opened."""
 
-    async def main() -> StopReason:
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._crawl: OpenCrawl | None = None
+
+    @property
+    def has_begun(self) -> bool:
+        return self._crawl is not None
+
+    @property
+    def progress(self) -> Progress:
+        """How far the run came."""
+        assert self._crawl is not None
+        return self._crawl.progress
+
+    @property
+    def ending(self) -> Ending:
+        """The facts for the last line of a run that is over."""
+        assert self._crawl is not None and self._crawl.ending is not None
+        return self._crawl.ending
+
+    def go(self, observers: Sequence[Observer], tell: Tell | None) -> StopReason:
+        """Runs the crawl on an event loop of its own, with signals: once stops cleanly, twice at once.
+
+        ``tell`` says a sentence to the user; None where nothing is to be said.
+        """
+        plan = self.plan
+        make_room_for_files(raise_limit=True)
+        settle_memory()
+        fork_server = make_fork_server(plan.spec)  # before there is a lock, a socket or a thread that it could inherit
+        try:
+            with _signals_kept(), _writing(plan.folder):
+                return asyncio.run(self._main(observers, tell, fork_server))
+        except DatabaseError as error:  # read between the ticks, where no transaction explains it
+            raise StoreError(explain(error, plan.folder.db)) from error
+        finally:
+            if fork_server is not None:
+                fork_server.close()
+
+    async def _main(
+        self, observers: Sequence[Observer], tell: Tell | None, fork_server: ForkServer | None
+    ) -> StopReason:
+        plan = self.plan
         async with open_crawl(
             plan.spec, plan.folder, plan.seeds, observers, limits_changed=plan.limits_changed, fork_server=fork_server
         ) as crawl:
+            self._crawl = crawl
             _stop_by_signals(crawl)
-            if began is not None:
-                began(crawl)
+            if tell is not None and crawl.is_private and _has_usual_pace(plan.spec):
+                tell(
+                    "the site is on this machine or in a private network: --delay 0 --per-host 8 is allowed, and faster"
+                )
             return await run_crawl(crawl)
 
-    make_room_for_files(raise_limit=True)
-    settle_memory()
-    fork_server = make_fork_server(plan.spec)  # before there is a lock, a socket or a thread that it could inherit
-    try:
-        with _signals_kept(), _writing(plan.folder):
-            return asyncio.run(main())
-    except sqlite3.Error as error:  # read between the ticks, where no transaction explains it
-        raise StoreError(explain(error, plan.folder.db)) from error
-    finally:
-        if fork_server is not None:
-            fork_server.close()
+
+def _has_usual_pace(spec: CrawlSpec) -> bool:
+    """Whether sites are asked as gently as weft does where the user says nothing."""
+    polite, usual = spec.politeness, Politeness()
+    return (polite.delay_s, polite.per_host, polite.sites) == (usual.delay_s, usual.per_host, usual.sites)
 
 
-def _stop_by_signals(crawl: Crawl) -> None:
+def _stop_by_signals(crawl: OpenCrawl) -> None:
     """Has the signals that end programs stop the crawl, by its event loop.
 
     The loop's own way to do so looks into every callback with a module that takes a twentieth of the start to load.
@@ -258,26 +299,25 @@ def add_to_stopped(folder: Folder, seeds: Sequence[Seed], paces: Mapping[str, Si
     """
     try:
         return _add_to_stopped(folder, seeds, paces)
-    except sqlite3.Error as error:
+    except DatabaseError as error:
         raise FolderError(explain(error, folder.db)) from error
 
 
 def _add_to_stopped(folder: Folder, seeds: Sequence[Seed], paces: Mapping[str, SitePace]) -> int:
     if not folder.spec.is_file() or not folder.db.is_file() or not _is_seeded(folder):
         raise not_begun(folder.path)
-    with folder.lock(), ExitStack() as stack:
-        spec = read_spec(folder.spec)
-        check_parts(spec.plugins.parts, folder.path)
-        if paces:
-            spec = _with_paces(spec, paces)
-            _write_spec(folder, spec)
-        # Nothing is asked here: files that only requests need may be gone.
-        spec = msgspec.structs.replace(
-            spec, network=msgspec.structs.replace(spec.network, cookies=None, ca=None, cert=None)
-        )
-        database = open_writer(folder.db, MIGRATIONS)
-        stack.callback(database.close)
-        return make_parts(spec, folder, database).add_seeds([(seed.url, seed.fallback) for seed in seeds])
+    if folder.is_running():
+        raise in_use(folder.path)
+    spec = read_spec(folder.spec)
+    check_parts(spec.plugins.parts, folder.path)
+    if paces:
+        spec = _with_paces(spec, paces)
+        _write_spec(folder, spec)
+    # Nothing is asked here: files that only requests need may be gone.
+    network = msgspec.structs.replace(spec.network, cookies=None, ca=None, cert=None)
+    return add_seeds(
+        msgspec.structs.replace(spec, network=network), folder, [(seed.url, seed.fallback) for seed in seeds]
+    )
 
 
 def _with_paces(spec: CrawlSpec, paces: Mapping[str, SitePace]) -> CrawlSpec:

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from weft.db.connection import insert
-from weft.records import FilePosition, Rendering, Visit
+from weft.records import Facts, FilePosition, Rendering, Visit
 from weft.store.bodies import SharedBodies
 
-_VISIT = f"visit({', '.join(Visit.__struct_fields__)})"
-RENDERING_COLUMNS = len(Rendering.__struct_fields__) - 1  # all but the name of its file
+_OWN = ("id", "page", "url", "purpose", "attempt", "out_links", "external_links", "warc")
+_PLACE = ("warc_offset", "warc_length", "digest", "revisit")
+_VISIT = f"visit({', '.join((*_OWN, *Facts.__struct_fields__, *_PLACE))})"
 BODIES_IN_RAM = 500_000
 
 
@@ -85,7 +86,7 @@ class SqlStore:
         packs: Sequence[tuple[int, str]],
         positions: Mapping[str, FilePosition],
         sketches: Sequence[tuple[int, bytes]] = (),
-        renderings: Sequence[Rendering] = (),
+        renderings: Sequence[tuple[int, Rendering]] = (),
     ) -> None:
         """All of one tick, inside the caller's transaction."""
         self._db.executemany(
@@ -93,18 +94,32 @@ class SqlStore:
             " ON CONFLICT(id) DO UPDATE SET committed_b = excluded.committed_b, closed = excluded.closed",
             [(self.warc_id(file), file, *place) for file, place in positions.items()],
         )
-        insert(self._db, _VISIT, map(msgspec.structs.astuple, visits), at_once=1)
+        insert(self._db, _VISIT, map(_row_of, visits), at_once=1)
         self._db.executemany("INSERT INTO link_pack VALUES(?, ?)", packs)
-        self._db.executemany(
-            f"INSERT INTO rendering VALUES({', '.join('?' * RENDERING_COLUMNS)})",
-            [msgspec.structs.astuple(row)[:RENDERING_COLUMNS] for row in renderings],
-        )
         self._db.executemany("INSERT INTO sketch VALUES(?, ?)", sketches)
+        self._db.executemany(
+            "INSERT INTO rendering VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [self._rendering_row(visit, rendering) for visit, rendering in renderings],
+        )
         self._db.executemany("INSERT OR REPLACE INTO counter VALUES(?, ?)", list(self.totals.items()))
+
+    def _rendering_row(self, visit: int, rendering: Rendering) -> tuple[object, ...]:
+        """A row of ``rendering``: the visit, what is told of it, and its place in the archive."""
+        *told, place = msgspec.structs.astuple(rendering)
+        return visit, *told, self.warc_id(place.file) if place.file else None, place.offset, place.length
 
     def bug(self, at_ms: int, url: str, traceback: str) -> None:
         self.totals["bugs"] += 1
         self._db.execute("INSERT INTO bug(at_ms, url, traceback) VALUES(?, ?, ?)", (at_ms, url, traceback))
+
+
+def _row_of(visit: Visit) -> tuple[object, ...]:
+    """The row of a visit, in the order of ``_VISIT``."""
+    lease, place = visit.lease, visit.place
+    return (
+        visit.id, visit.page, visit.url, int(lease.purpose), lease.attempt, visit.out_links, visit.external_links,
+        visit.warc, *msgspec.structs.astuple(visit.facts), place.offset, place.length, place.digest, place.is_revisit,
+    )  # fmt: skip
 
 
 def find_body(connection: sqlite3.Connection, body_hash: int, digest: str) -> StoredBody | None:

@@ -15,10 +15,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from weft.crawl.conclude import Concluded
 from weft.crawl.local import LocalWorker
 from weft.ports import Returned, RoomAhead
-from weft.records import Failure, FilePosition, Lease
+from weft.records import Ended, Failure, FilePosition, Lease
 
 if TYPE_CHECKING:
     from weft.workers.pool import WorkerPool  # loaded where it is needed: most crawls never grow
@@ -110,7 +109,7 @@ class CombinedWorkers:
     def fail(self, lease: Lease, failure: Failure) -> None:
         self._local.fail(lease, failure)
 
-    def next(self) -> list[Concluded]:
+    def next(self) -> list[Ended]:
         if self._pool is None:
             return self._local.next()
         ended = self._pool.next() if self._reports < REPORTS_IN_A_ROW else []

@@ -30,12 +30,13 @@ Work = Callable[[socket.socket, list[int]], None]
 CLOSE_S = 1.0
 _PR_SET_PDEATHSIG = 1
 _PROGRAM = """
-import sys
+import gc, sys
 sys.path[:] = {path!r}
-from weft.loading import loading
-with loading():
-    import weft.workers.worker
-    from weft.workers.fork_server import keep
+gc.disable()  # while modules are loaded
+import weft.workers.worker
+from weft.workers.fork_server import keep
+gc.freeze()
+gc.enable()
 keep({fd})
 """
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # meant for the crawl, which ends us in its own time

@@ -18,21 +18,18 @@ from zlib import crc32
 import msgspec
 
 from weft.clock import Clock
-from weft.crawl.conclude import Concluded, conclude_failure
+from weft.crawl.conclude import conclude_failure
 from weft.errors import Cause
 from weft.fetch.cookies import CookieJar
 from weft.ports import Returned, RoomAhead
-from weft.records import Failure, Fetched, FilePosition, Lease
+from weft.records import PAGE, Ended, Failure, Fetched, Lease, Processed
 from weft.spec import CrawlSpec, PageOrder
-from weft.workers.member import Member
-from weft.workers.messages import ALL_SITES, Ended, Job, Report
+from weft.workers.member import Files, Member, Reported
+from weft.workers.messages import ALL_SITES, Job, JobDone, Report
 
 AHEAD_MAX = 512  # leases taken ahead per worker: what it does while the crawl writes a tick
 BACKLOG_MAX = 256  # pages reported that wait: then nobody is fed, as what the crawl learns from them comes too late
 SPREAD = 2  # a site leaves its worker for one that has so many requests less
-
-Files = dict[str, FilePosition]
-"""WARC files: how many bytes of each are on disk, and whether it is closed."""
 
 
 class LeaseBook:
@@ -48,7 +45,7 @@ class LeaseBook:
         self._send_soon = send_soon
         self._ahead_max = AHEAD_MAX if not spec.politeness.delay_s and spec.politeness.order is PageOrder.BFS else 0
         self._jobs = 0
-        self._finished: deque[tuple[Concluded, Files | None]] = deque()
+        self._finished: deque[Reported] = deque()
         self._back: list[Returned] = []
         self._vacant: dict[int, Member] = {}  # by the identity of what ended, and was not taken yet: who had its place
         self.members: list[Member] = []  # by their slots
@@ -91,9 +88,9 @@ class LeaseBook:
         vacant = member.vacant.get(lease.site)
         job = self._job(lease, addresses, ahead=not vacant)
         if vacant:  # it had run dry
-            done = next(iter(vacant.values()))
-            self._fill(done)
-            done.successor = lease
+            reported = next(iter(vacant.values()))
+            self._fill(reported)
+            reported.successor = lease
             member.begin(job)
         else:
             member.wait(job)
@@ -168,55 +165,57 @@ class LeaseBook:
         ended = [one for one in report.ended if one.number in member.jobs]
         for one in ended:
             self._take_in(member, one)
-            self._finished.append((one.done, None))
         if ended:
-            self._finished[-1] = (ended[-1].done, report.positions)
+            self._finished[-1].files = report.positions
         else:
             self.news.update(report.positions)
 
-    def _take_in(self, member: Member, ended: Ended) -> None:
+    def _take_in(self, member: Member, ended: JobDone) -> None:
         """A job that is done; the next one of its site has its place, or gets it now."""
         job = member.jobs.pop(ended.number)
         member.end(job)
-        site, done = job.lease.site, ended.done
-        if done.slow or done.visit.cause is not None:
+        site, done = job.lease.site, ended.processed.done
+        reported = Reported(ended.processed)
+        self._finished.append(reported)
+        if done.is_slow or done.facts.cause is not None:
             self._recall_site(site)  # it may want rest: the next tick of its clock decides
             return
         waiting = member.ahead.get(site)
         if not waiting:
-            member.vacant.setdefault(site, {})[id(done)] = done
-            self._vacant[id(done)] = member
+            member.vacant.setdefault(site, {})[id(reported)] = reported
+            self._vacant[id(reported)] = member
             return
         successor = waiting.get(ended.successor) if ended.successor else next(iter(waiting.values()))
         if successor is None:  # it has a place already, that of another job
             return
         member.wait_no_more(successor)
         member.begin(successor)
-        done.successor = successor.lease
+        reported.successor = successor.lease
         if not ended.successor:  # it was on its way to the worker when the place became free
             member.orders.grants.append((site, successor.number))
             self._send_soon()
 
-    def _fill(self, done: Concluded) -> None:
-        """The place of what ended is given away, or the crawl's own again: nobody else may have it."""
-        member = self._vacant.pop(id(done), None)
+    def _fill(self, reported: Reported) -> None:
+        """The place of a lease that ended is given away, or it belongs to the crawl again: no other may have it."""
+        member = self._vacant.pop(id(reported), None)
         if member is not None:
-            places = member.vacant[done.lease.site]
-            del places[id(done)]
+            site = reported.processed.done.lease.site
+            places = member.vacant[site]
+            del places[id(reported)]
             if not places:
-                del member.vacant[done.lease.site]
+                del member.vacant[site]
 
     def _recall_site(self, site: int) -> None:
         for member in self.members:
-            for done in list(member.vacant.get(site, {}).values()):
-                self._fill(done)
+            for reported in list(member.vacant.get(site, {}).values()):
+                self._fill(reported)
             if site in member.ahead:
                 member.orders.recalls.append(site)
                 self._send_soon()
 
     def _bring_back(self, leases: Iterable[Returned]) -> None:
         """Leases that no answer will end. One whose place the crawl has not heard of yet never gets it."""
-        giving = {id(done.successor): done for done, _ in self._finished if done.successor is not None}
+        giving = {id(one.successor): one for one in self._finished if one.successor is not None}
         for lease, asked in leases:
             giver = giving.get(id(lease))
             if giver is not None:
@@ -224,17 +223,22 @@ class LeaseBook:
             self._back.append(Returned(lease, asked and giver is None))
 
     def fail(self, lease: Lease, failure: Failure) -> None:
-        self._finished.append((conclude_failure(lease, failure, self._spec.limits), {}))
+        self._finished.append(self._failed(lease, failure))
 
-    def next(self) -> list[Concluded]:
-        report: list[Concluded] = []
+    def _failed(self, lease: Lease, failure: Failure) -> Reported:
+        """The end of a lease that no worker reports."""
+        done = conclude_failure(lease, failure, self._spec.limits)
+        return Reported(Processed(done=done, answer=None if lease.purpose is PAGE else failure), files={})
+
+    def next(self) -> list[Ended]:
+        report: list[Ended] = []
         while self._finished:
-            done, positions = self._finished.popleft()
+            reported = self._finished.popleft()
             if self._vacant:
-                self._fill(done)
-            report.append(done)
-            if positions is not None:
-                self.news.update(positions)
+                self._fill(reported)
+            report.append(Ended(reported.processed, reported.successor))
+            if reported.files is not None:
+                self.news.update(reported.files)
                 break
         return report
 
@@ -259,26 +263,26 @@ class LeaseBook:
     def give_up(self, member: Member, job: Job, activity: str) -> None:
         """Ends a lease at which workers die."""
         failure = Failure(Cause.BUG, f"the processes that {activity} died", started_ms=self._clock.epoch_ms())
-        done = conclude_failure(job.lease, failure, self._spec.limits)
+        reported = self._failed(job.lease, failure)
         del member.jobs[job.number]
         if member.is_ahead(job):
             member.wait_no_more(job)
-            done.successor = job.lease  # it had a place after all
+            reported.successor = job.lease  # it had a place after all
         else:
             member.end(job)
-        self._finished.append((done, {}))
+        self._finished.append(reported)
 
     def _note_files(self, member: Member) -> None:
         """The files of a worker that is gone are closed, once all that it reported has been taken."""
         if self._finished:
-            done, positions = self._finished[-1]
-            self._finished[-1] = (done, {**(positions or {}), **member.positions})
+            last = self._finished[-1]
+            last.files = {**(last.files or {}), **member.positions}
         else:
             self.news.update(member.positions)
 
     def _forget_jobs(self, member: Member) -> None:
-        for done in [done for places in member.vacant.values() for done in places.values()]:
-            self._fill(done)
+        for reported in [reported for places in member.vacant.values() for reported in places.values()]:
+            self._fill(reported)
         member.jobs.clear()
         member.ahead.clear()
         member.sites.clear()

@@ -4,9 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 
-from weft.crawl.conclude import Concluded
-from weft.records import FilePosition
+from weft.records import FilePosition, Lease, Processed
 from weft.workers.messages import Job, Line, Orders, Report
+
+Files = dict[str, FilePosition]
+"""WARC files: how many bytes of each are on disk, and whether it is closed."""
+
+
+class Reported:
+    """A lease that a worker reported, until the crawl takes it. Its place may still go to another lease.
+
+    ``files`` are those of its report, at the last lease of that.
+    """
+
+    __slots__ = ("files", "processed", "successor")
+
+    def __init__(self, processed: Processed, files: Files | None = None) -> None:
+        self.processed = processed
+        self.files = files
+        self.successor: Lease | None = None
 
 
 class Member:
@@ -20,7 +36,7 @@ class Member:
         self.jobs: dict[int, Job] = {}
         self.ahead: dict[int, dict[int, Job]] = {}  # by site, then by number: jobs that wait for the place of another
         self.waiting = 0  # how many those are
-        self.vacant: dict[int, dict[int, Concluded]] = {}  # by site: what ended, and nothing has taken its place
+        self.vacant: dict[int, dict[int, Reported]] = {}  # by site: leases whose places nothing has taken
         self.sites: Counter[int] = Counter()  # requests under way
         self.running = 0
         self.orders = Orders([], [], [])

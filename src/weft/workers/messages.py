@@ -16,9 +16,8 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from weft.crawl.conclude import Concluded
 from weft.errors import StoreError, WeftError, means_full_disk
-from weft.records import Fetched, FilePosition, Lease
+from weft.records import Fetched, FilePosition, Lease, Processed
 from weft.spec import CrawlSpec
 
 BUFFER_B = 1 << 20
@@ -65,18 +64,18 @@ class Orders(msgspec.Struct, array_like=True):
     answer: bool = False  # say something: is anybody there?
 
 
-class Ended(msgspec.Struct, array_like=True):
+class JobDone(msgspec.Struct, frozen=True, array_like=True):
     """A job that is done. ``successor`` is the job that has taken its place already; 0: none."""
 
     number: int
     successor: int
-    done: Concluded
+    processed: Processed
 
 
 class Report(msgspec.Struct, array_like=True):
     """From a worker to the crawl; an empty one says that it is ready. All its records are on disk before it is sent."""
 
-    ended: list[Ended] = []
+    ended: list[JobDone] = []
     unused: list[int] = []  # jobs given back
     positions: dict[str, FilePosition] = {}
     cancelled: bool = False  # all requests are ended, as ordered

@@ -17,7 +17,6 @@ from functools import partial
 from typing import NamedTuple
 
 from weft.clock import Clock
-from weft.crawl.conclude import Concluded
 from weft.crawl.machine import share_of_memory
 from weft.crawl.marks import WORKER_SLOTS, add_slots, clear_mark, marked_page
 from weft.errors import BugError, StoreError, WeftError
@@ -25,7 +24,7 @@ from weft.fetch.cookies import CookieJar
 from weft.fetch.http import descriptor_budget
 from weft.folder import Folder
 from weft.ports import Returned, RoomAhead
-from weft.records import Failure, Fetched, FilePosition, Lease
+from weft.records import Ended, Failure, Fetched, FilePosition, Lease
 from weft.spec import CrawlSpec
 from weft.store.bodies import share_bodies
 from weft.store.warc.recovery import cut_files
@@ -67,7 +66,7 @@ class WorkerPool:
         self._processes = workers + beside_crawl  # that ask: the crawl's own may be one of them
         self._folder = folder
         self._prefix = prefix
-        self._home_origins = list(seed_origins)
+        self._seed_origins = list(seed_origins)
         self._clock = clock
         self._marks = folder.parsing
         self._at_once = workers * descriptor_budget()
@@ -161,7 +160,7 @@ class WorkerPool:
     def fail(self, lease: Lease, failure: Failure) -> None:
         self._book.fail(lease, failure)
 
-    def next(self) -> list[Concluded]:
+    def next(self) -> list[Ended]:
         if self._trouble is not None:
             raise self._trouble
         return self._book.next()
@@ -303,7 +302,7 @@ class WorkerPool:
             str(self._folder.path),
             member.prefix,
             WORKER_SLOTS + member.slot,
-            self._home_origins,
+            self._seed_origins,
             *self._clock.started,
         )
 

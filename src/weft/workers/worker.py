@@ -10,6 +10,7 @@ import contextlib
 import os
 import socket
 import time
+import traceback
 from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,24 +18,25 @@ from pathlib import Path
 import msgspec
 
 from weft.clock import Clock
-from weft.crawl.conclude import SLOW_DOWN, Concluded
+from weft.crawl.conclude import SLOW_DOWN, conclude_failure
 from weft.crawl.machine import settle_memory
 from weft.crawl.marks import ParseMark
-from weft.crawl.pipeline import Pipeline, conclude_bug, make_archive
+from weft.crawl.pipeline import bug_being_handled
+from weft.crawl.stations import make_pipeline
 from weft.db.connection import open_reader
 from weft.db.schema import VERSION
 from weft.errors import StoreError, WeftError
 from weft.fetch.http import Fetcher, Outcome
 from weft.folder import Folder
 from weft.plugins import LoadedPlugins
-from weft.records import Failure, FilePosition, Lease
+from weft.records import PAGE, Failure, FilePosition, Lease, Processed
 from weft.store.bodies import SharedBodies
 from weft.store.visits import StoredBody, find_body
 from weft.workers.messages import (
     ALL_SITES,
-    Ended,
     Hello,
     Job,
+    JobDone,
     Line,
     Orders,
     Report,
@@ -96,10 +98,11 @@ class Worker:
             rate=SharedRate(rate_b, self._folder.parsing) if rate_b else None,
         )
         self._fetcher: Fetcher = LoadedPlugins(hello.spec.plugins.parts).made("downloader", fetcher)
-        self._mark = ParseMark(self._folder.parsing, hello.slot)
+        mark = ParseMark(self._folder.parsing, hello.slot)
         self._reader = open_reader(self._folder.db, VERSION) if hello.spec.keep.archive else None
-        archive = make_archive(hello.spec, self._folder.warc, hello.prefix, self._find_body, self._fetcher.request_head)
-        self._pipeline = Pipeline(hello.spec, self._mark, archive)
+        self._pipeline = make_pipeline(
+            hello.spec, self._folder.warc, hello.prefix, mark, self._find_body, self._fetcher.request_head
+        )
         self._jobs: dict[int, Job] = {}  # by the identity of their leases
         self._ahead: dict[int, dict[int, Job]] = {}  # by site, then by number, in the order they came
         self._late: deque[Job] = deque()  # may be asked, as soon as less waits to be read
@@ -249,7 +252,7 @@ class Worker:
         worked = False
         while finished and len(self._report.ended) < REPORTED_AT_ONCE and self._line.unsent_b < UNSENT_MAX_B:
             self._look_at_finished()
-            self._finish_some()
+            self._process_one()
             worked = True
             if self._report.failure:
                 break
@@ -268,20 +271,19 @@ class Worker:
         elif self._report_timer is None:
             self._report_timer = asyncio.get_running_loop().call_later(REPORT_WAIT_S, self._send_report)
 
-    def _finish_some(self) -> None:
-        waiting = len(self._fetcher.finished)
+    def _process_one(self) -> None:
+        lease, answer = self._fetcher.finished.popleft()
+        self._looked_at -= 1
         try:
-            finished = self._pipeline.finish(self._fetcher.finished)
+            processed = self._pipeline.process(lease, answer)
         except StoreError as error:
             self._report.fail(error)
             return
-        finally:
-            self._looked_at -= waiting - len(self._fetcher.finished)
-        for done in finished:
-            job = self._jobs.pop(id(done.lease))
-            if job.cookie is not None:
-                self._cookies.by_url.pop(done.lease.url, None)
-            self._report.ended.append(Ended(job.number, self._successors.pop(id(done.lease), 0), done))
+        assert processed is not None  # a worker reads all pages itself
+        job = self._jobs.pop(id(lease))
+        if job.cookie is not None:
+            self._cookies.by_url.pop(lease.url, None)
+        self._report.ended.append(JobDone(job.number, self._successors.pop(id(lease), 0), processed))
 
     def _send_report(self) -> None:
         """All that a report tells of is on disk before it is sent."""
@@ -299,21 +301,21 @@ class Worker:
         try:
             self._line.send(report)
         except Exception:  # a text that cannot be written down: find the page that it belongs to
-            for one in report.ended:
-                one.done = self._sendable(one)
+            report.ended = [self._sendable(one) for one in report.ended]
             self._line.send(report)
 
-    def _sendable(self, ended: Ended) -> Concluded:
-        """What is reported of a page, or, where it cannot be written down, that; its record stays where it is."""
-        done = ended.done
+    def _sendable(self, job: JobDone) -> JobDone:
+        """What is reported of a page; a bug where that cannot be written down. Its record stays where it is."""
         try:
-            msgspec.msgpack.encode(done)
+            msgspec.msgpack.encode(job)
         except Exception:
-            bug = conclude_bug(done.lease, self._spec.limits)
-            bug.warc, bug.visit.digest, bug.visit.revisit = done.warc, done.visit.digest, done.visit.revisit
-            bug.visit.warc_offset, bug.visit.warc_length = done.visit.warc_offset, done.visit.warc_length
-            return bug
-        return done
+            lease, failure = job.processed.done.lease, bug_being_handled()
+            processed = Processed(
+                done=conclude_failure(lease, failure, self._spec.limits), place=job.processed.place,
+                bug=traceback.format_exc(), answer=None if lease.purpose is PAGE else failure,
+            )  # fmt: skip
+            return JobDone(job.number, job.successor, processed)
+        return job
 
     def _news_of_files(self) -> dict[str, FilePosition]:
         positions = self._pipeline.archive.positions()

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from weft.cli.machine import print_json
 from weft.cli.main import tell
-from weft.cli.screen import CsvLogs, LiveScreen, is_terminal
-from weft.crawl.loop import Observer
+from weft.cli.screen import LiveScreen, is_terminal
+from weft.crawl.events import Observer
+from weft.crawl.logs import CsvLogs
 from weft.demo.run import Facts, run_demo
 from weft.records import StopReason
 from weft.text.human import command, counted, human_bytes

@@ -15,7 +15,7 @@ from weft.errors import Cause, SpecError
 from weft.fetch.http import Fetcher
 from weft.fetch.resolve import AddressPolicy, Resolver
 from weft.fetch.robots import Meaning, Robots, agents_of, meaning_of_status
-from weft.fetch.site import REDIRECTS_MAX
+from weft.fetch.robots.gate import REDIRECTS_MAX
 from weft.options import crawl_order
 from weft.records import Failure, Fetched, Lease, Purpose
 from weft.seeds.lists import Seed, quoted, seed_of

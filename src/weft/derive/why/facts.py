@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from weft.crawl.conclude import signed
 from weft.derive.body import answer_of, original_of
 from weft.derive.read import Page, StoredCrawl
 from weft.derive.why.story import Attempt, Body, Found, Rewriting, RobotsSays
 from weft.errors import SpecError, WeftError
-from weft.records import LinkKind, Purpose
+from weft.records import LinkKind, Purpose, signed
 from weft.spec import CrawlSpec
 from weft.text.dates import iso_of_ms
 from weft.url import origin_of, path_of

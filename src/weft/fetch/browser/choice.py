@@ -29,6 +29,10 @@ _DIGITS = regex(rb"[0-9]+")
 _NUMBER_OR_LONG = regex(r"[^/]*[0-9][^/]*|[^/]{24,}")
 
 
+TemplateRow = tuple[str, str, int, int, int, int]
+"""A template as it is stored: key, example, samples, gained, skipped, late."""
+
+
 class Choice(Protocol):
     """Says which pages are rendered, and learns what that brought."""
 
@@ -37,6 +41,9 @@ class Choice(Protocol):
 
     def learn(self, url: str, answer: Fetched, brought: Rendering | None) -> None:
         """What came to a page by rendering it; None where nobody knows."""
+
+    def changed(self) -> list[TemplateRow]:
+        """What is known of templates, as far as it changed since the last call."""
 
 
 class Always:
@@ -47,6 +54,9 @@ class Always:
 
     def learn(self, url: str, answer: Fetched, brought: Rendering | None) -> None:
         return
+
+    def changed(self) -> list[TemplateRow]:
+        return []
 
 
 class Template(msgspec.Struct):
@@ -71,8 +81,8 @@ class Template(msgspec.Struct):
 class Auto:
     """``--render auto``: decides for each template, from its first pages and from a few of the later ones."""
 
-    def __init__(self, known: Iterable[Template] = ()) -> None:
-        self._templates = {template.key: template for template in known}
+    def __init__(self, known: Iterable[TemplateRow] = ()) -> None:
+        self._templates = {row[0]: Template(*row) for row in known}
         self._changed: dict[str, Template] = {}
         self._news = asyncio.Event()
 
@@ -108,10 +118,9 @@ class Auto:
         template.late += gained and template.skipped > 0 and not template.gained
         template.gained += gained
 
-    def changed(self) -> list[Template]:
-        """The templates that changed since the last call."""
+    def changed(self) -> list[TemplateRow]:
         changed, self._changed = list(self._changed.values()), {}
-        return changed
+        return [(one.key, one.example, one.samples, one.gained, one.skipped, one.late) for one in changed]
 
 
 def template_of(url: str, body: bytes) -> str:

@@ -15,7 +15,7 @@ from weft.fetch.browser.resources import Outcome, Resources
 from weft.fetch.browser.tab import PageLost
 from weft.fetch.browser.values import PageRequest
 from weft.fetch.http import Fetcher
-from weft.records import PAGE, Fetched, Lease, Rendered
+from weft.records import PAGE, Fetched, Lease, Rendered, Rendering
 from weft.url import site_of
 
 _HTML = ("text/html", "application/xhtml+xml")
@@ -73,6 +73,11 @@ class RenderingFetcher:
     def pids(self) -> list[int]:
         """The processes of the browser."""
         return self._pool.pids()
+
+    def learn(self, url: str, answer: Fetched, rendering: Rendering | None) -> None:
+        """What rendering a page has brought helps to choose the next ones."""
+        if answer.rendered is not None:
+            self._choice.learn(url, answer, rendering)
 
     def _take(self) -> None:
         """Hands pages that are to be rendered to the browser, and everything else on."""

@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache, partial
-from typing import Protocol
 
 from weft.errors import Cause
-from weft.records import Failure, Fetched, FilePosition, Lease, Rendering, Visit
+from weft.records import NOWHERE, Concluded, Failure, Fetched, FilePosition, Lease, Place
 from weft.store.visits import StoredBody
 from weft.store.warc.writer import Exchange, RevisitOf, WarcWriter, payload_digest
 
 REVISIT_MIN_B = 256  # below it the record that refers is larger than what it saves
 
 
-class Kept(Protocol):
-    """What the archive reads and fills in: a lease, its visit, and the name of the file that holds its record."""
-
-    lease: Lease
-    visit: Visit
-    rendering: Rendering | None
-    warc: str
-
-
 FindBody = Callable[[int, str], StoredBody | None]
 """The committed answer with this hash and digest, or None."""
 
 
-class Archive:
+class WarcArchive:
     """Writes one exchange, or one metadata record for a failure, per visit."""
 
     def __init__(self, writer: WarcWriter, find_body: FindBody, request_head: Callable[[Lease], bytes]) -> None:
@@ -36,23 +26,19 @@ class Archive:
         self._find_body = find_body
         self._request_head = request_head
 
-    def keep(self, group: Sequence[tuple[Kept, Fetched | Failure]]) -> None:
-        """Puts answers into the archive's buffer, and the place of each into its visit."""
-        for kept, answer in group:
-            self._keep(kept, answer)
-
-    def _keep(self, kept: Kept, answer: Fetched | Failure) -> None:
-        lease, visit = kept.lease, kept.visit
-        moment = _moment(visit.started_ms // 1000)
+    def keep(self, done: Concluded, answer: Fetched | Failure) -> Place:
+        """Puts an answer into the archive's buffer; where its record lies."""
+        lease, facts = done.lease, done.facts
+        moment = _moment(facts.started_ms // 1000)
         match answer:
+            case Failure(cause=Cause.BUG):
+                return NOWHERE
             case Failure(cause=cause, detail=detail):
-                if cause is Cause.BUG:
-                    return
-                place = self._writer.write_metadata(lease.url, moment, {"cause": cause.value, "detail": detail})
+                return self._writer.write_metadata(lease.url, moment, {"cause": cause.value, "detail": detail})
             case Fetched():
                 same_as = None
-                if visit.hash is not None and len(answer.wire) >= REVISIT_MIN_B:
-                    same_as = partial(self._same_payload, visit.hash)
+                if facts.hash is not None and len(answer.wire) >= REVISIT_MIN_B:
+                    same_as = partial(self._same_payload, facts.hash)
                 exchange = Exchange(
                     lease.url,
                     moment,
@@ -63,16 +49,13 @@ class Archive:
                     answer.http_version,
                     "length" if answer.truncated else None,
                 )
-                place = self._writer.write_exchange(exchange, same_as)
-                visit.digest, visit.revisit = place.digest, place.is_revisit
-                if kept.rendering is not None and answer.rendered is not None and answer.rendered.html:
-                    self._keep_rendered(kept.rendering, lease.url, moment, answer.rendered.html)
-        kept.warc, visit.warc_offset, visit.warc_length = place.file, place.offset, place.length
+                return self._writer.write_exchange(exchange, same_as)
 
-    def _keep_rendered(self, rendering: Rendering, url: str, moment: datetime, html: str) -> None:
-        """The page as its scripts left it, behind the answer that it was made of."""
-        place = self._writer.write_conversion(url, moment, html.encode("utf-8", "replace"), "text/html; charset=utf-8")
-        rendering.file, rendering.warc_offset, rendering.warc_length = place.file, place.offset, place.length
+    def keep_rendered(self, done: Concluded, html: str) -> Place:
+        """Puts a page as its scripts left it into the archive's buffer; where its record lies."""
+        moment = _moment(done.facts.started_ms // 1000)
+        block = html.encode("utf-8", "replace")
+        return self._writer.write_conversion(done.lease.url, moment, block, "text/html; charset=utf-8")
 
     def _same_payload(self, body_hash: int, digest: str) -> RevisitOf | None:
         """The committed record that a revisit record may name."""
@@ -100,10 +83,13 @@ def _moment(epoch_s: int) -> datetime:
 class NoArchive:
     """`--no-archive`: data only. The digest is that of the decoded body: it tells equal bodies that are not kept."""
 
-    def keep(self, group: Sequence[tuple[Kept, Fetched | Failure]]) -> None:
-        for kept, answer in group:
-            if kept.visit.hash is not None and isinstance(answer, Fetched):
-                kept.visit.digest = payload_digest(answer.body)
+    def keep(self, done: Concluded, answer: Fetched | Failure) -> Place:
+        if done.facts.hash is None or not isinstance(answer, Fetched):
+            return NOWHERE
+        return Place(digest=payload_digest(answer.body))
+
+    def keep_rendered(self, done: Concluded, html: str) -> Place:
+        return NOWHERE
 
     def flush(self) -> None:
         return

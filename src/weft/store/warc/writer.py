@@ -27,7 +27,7 @@ import msgspec
 from isal import igzip_lib
 
 from weft.errors import StoreError
-from weft.records import FilePosition
+from weft.records import FilePosition, Place
 from weft.store.warc.heads import kept_response_head, sound_request_head
 from weft.text.patterns import regex
 
@@ -48,16 +48,6 @@ _NOT_NAME = regex(r"[^A-Za-z0-9_.-]+")
 _RESPONSE, _REQUEST = "application/http; msgtype=response", "application/http; msgtype=request"
 _FIELDS = "application/warc-fields"
 _PROTOCOLS = {"2": "h2", "3": "h3", "1.0": "http/1.0"}
-
-
-class Place(msgspec.Struct, frozen=True):
-    """Where a record lies, and the digest of its payload (empty where there is none)."""
-
-    file: str
-    offset: int
-    length: int
-    digest: str = ""
-    is_revisit: bool = False
 
 
 class RevisitOf(msgspec.Struct, frozen=True):

@@ -1,8 +1,7 @@
-"""robots.txt and sitemaps of a site: asked before anything else, kept with the site, obeyed at every lease."""
+"""The gate before every lease: robots.txt of an origin is asked before anything else, kept, and obeyed."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections import OrderedDict
 from collections.abc import Callable
 
@@ -11,8 +10,8 @@ import msgspec
 from weft.clock import Clock
 from weft.errors import POLICIES, Cause
 from weft.fetch.robots import MAX_BODY_B, Meaning, Robots, RuleSet, agents_of, meaning_of_status
-from weft.ports import Ask, Hold, Pass, Refuse
-from weft.records import Failure, Fetched, Lease, Purpose
+from weft.ports import Ask, AskAgain, Hold, Learnt, Origins, Pass, Refuse
+from weft.records import Failure, Fetched, Lease, OriginRow, Purpose
 from weft.spec import CrawlSpec
 from weft.url import origin_and_path_of, resolve
 from weft.url.location import location_of
@@ -38,47 +37,16 @@ _NOWHERE = "-"  # begins no URL
 _UNKNOWN = Known(None, None, _PASS, 0)
 
 
-class OriginRow(msgspec.Struct, frozen=True):
-    """A row of the table ``origin``, fields in the order of the columns."""
-
-    name: str
-    site: int
-    robots_status: int | None
-    robots_cause: str | None
-    robots_content: bytes | None
-    robots_url: str
-    crawl_delay_s: float | None
-    fetched_ms: int
-
-
-class AskAgain(msgspec.Struct, frozen=True):
-    """robots.txt is not known yet: this lease next, after so many seconds of rest."""
-
-    lease: Lease
-    rest_s: float
-
-
-class Learnt(msgspec.Struct, frozen=True):
-    """robots.txt is known now. ``sitemaps`` are absolute URLs; ``cause`` is set where it could not be had."""
-
-    origin: str
-    delay_s: float | None
-    sitemaps: tuple[str, ...]
-    cause: Cause | None
-
-
 RobotsPlugin = Callable[[str, str, bool], bool]
 """(url, text of robots.txt, what RFC 9309 says) -> whether the URL may be asked."""
 
 
-class SiteRules:
+class RobotsGate:
     """The gate of the frontier. Keeps the newest origins in RAM, all of them in the database."""
 
-    def __init__(
-        self, connection: sqlite3.Connection, spec: CrawlSpec, clock: Clock, own: RobotsPlugin | None = None
-    ) -> None:
-        self._db = connection
-        self._plugins = own  # R4: the user's own word, asked with ours
+    def __init__(self, origins: Origins, spec: CrawlSpec, clock: Clock, plugin: RobotsPlugin | None = None) -> None:
+        self._origins = origins
+        self._plugin = plugin  # R4: asked with our own rules
         self._texts: dict[str, str] = {}  # what it needs, of the origins in the cache
         self._agents = agents_of(spec.identity.user_agent)
         self._ignore = spec.politeness.ignore_robots
@@ -105,11 +73,11 @@ class SiteRules:
         if known.rules is None:
             assert known.refusal is not None
             return known.refusal
-        if self._plugins is None and known.rules.allows_all:
+        if self._plugin is None and known.rules.allows_all:
             self._open, self._open_known = f"{origin}/", known
         verdict = known.rules.check(path)
-        if self._plugins is not None:
-            if self._plugins(url, self._texts[origin], verdict.allowed):
+        if self._plugin is not None:
+            if self._plugin(url, self._texts[origin], verdict.allowed):
                 return known.ticket
             return Refuse(Cause.ROBOTS_DISALLOWED, "the robots of --part")
         if not verdict.allowed:
@@ -121,13 +89,10 @@ class SiteRules:
     def _known(self, origin: str) -> Known | None:
         known = self._cache.get(origin)
         if known is None:
-            row = self._db.execute(
-                "SELECT name, site, robots_status, robots_cause, robots_content, robots_url, crawl_delay_s, fetched_ms"
-                " FROM origin WHERE name = ?", (origin,)
-            ).fetchone()  # fmt: skip
+            row = self._origins.find(origin)
             if row is None:
                 return None
-            known = self._keep(OriginRow(*row))
+            known = self._keep(row)
         if known.until_ms <= self._clock.epoch_ms():
             self._cache.pop(origin, None)
             return None
@@ -142,7 +107,7 @@ class SiteRules:
             known = Known(rules, None, Pass(row.crawl_delay_s or 0.0), row.fetched_ms + FRESH_MS)
         self._cache[row.name] = known
         self._open = _NOWHERE
-        if self._plugins is not None:
+        if self._plugin is not None:
             self._texts[row.name] = (row.robots_content or b"").decode("utf-8", "replace")
         while len(self._cache) > CACHE_ORIGINS:
             self._texts.pop(self._cache.popitem(last=False)[0], None)
@@ -234,8 +199,5 @@ class SiteRules:
 
     def flush(self) -> None:
         """Writes what was learnt, inside the caller's transaction."""
-        self._db.executemany(
-            "INSERT OR REPLACE INTO origin VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
-            [msgspec.structs.astuple(row) for row in self._rows],
-        )
+        self._origins.write(self._rows)
         self._rows = []

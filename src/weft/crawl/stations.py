@@ -1,0 +1,60 @@
+"""The pipeline of one process, made of the specification: the same for the crawl's own process and for a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from weft.crawl.marks import ParseMark
+from weft.crawl.pipeline import Pipeline, Sketch
+from weft.crawl.reading import PageReader
+from weft.fetch.http import user_agent_of
+from weft.plugins import LoadedPlugins
+from weft.ports import Archive
+from weft.records import Lease
+from weft.spec import CrawlSpec
+from weft.store.warc.archive import FindBody, NoArchive, WarcArchive
+from weft.store.warc.writer import Form, WarcWriter
+from weft.text.version import __version__
+
+RequestHead = Callable[[Lease], bytes]
+"""The head of the request that was sent for a lease."""
+
+
+def make_pipeline(
+    spec: CrawlSpec, folder: Path, prefix: str, mark: ParseMark, find_body: FindBody, request_head: RequestHead
+) -> Pipeline:
+    """The pipeline of a process. ``prefix`` begins the names of its WARC files in the folder."""
+    reader = PageReader(spec, mark, LoadedPlugins(spec.plugins.parts).all("parser"))
+    archive = _make_archive(spec, folder, prefix, find_body, request_head)
+    return Pipeline(spec.limits, reader, archive, _make_sketch(spec))
+
+
+def _make_archive(
+    spec: CrawlSpec, folder: Path, prefix: str, find_body: FindBody, request_head: RequestHead
+) -> Archive:
+    if not spec.keep.archive:
+        return NoArchive()
+    info = {
+        "robots": "ignore" if spec.politeness.ignore_robots else "obey",
+        "http-header-user-agent": user_agent_of(spec.identity),
+    }
+    writer = WarcWriter(
+        folder,
+        prefix=prefix,
+        form=Form(spec.keep.warc_file_b, block_digests=spec.keep.block_digest),
+        software=f"weft/{__version__}",
+        info=info,
+        now=lambda: datetime.now(UTC),
+    )
+    return WarcArchive(writer, find_body, request_head)
+
+
+def _make_sketch(spec: CrawlSpec) -> Sketch | None:
+    """The function that makes sketches of texts. None where the crawl does not look for near-duplicates."""
+    if spec.duplicates.near is None:
+        return None
+    from weft.judge.sketch import sketcher  # loads numpy
+
+    return sketcher(spec.duplicates.sketch, with_text=not spec.keep.archive)
