@@ -241,3 +241,69 @@ def _has_completed(folder: Path, pages: int) -> bool:
         return int(str(rows(folder, "SELECT count(*) FROM page WHERE state = 'C'")[0][0])) >= pages
     except sqlite3.Error:  # it has only begun
         return False
+
+
+# --- auto
+
+ENHANCED = "<script src=/enhance.js></script>"
+"""Runs on every page and adds nothing that counts."""
+
+
+def mixed_site(site: Site, *, pages: int, scripted: int) -> set[str]:
+    """Pages of five templates; those of one of them have their links by script alone. Gives all paths but the start."""
+    kinds = {kind: [f"/{kind}/{number}" for number in range((pages - 2 * scripted) // 4)] for kind in "abcd"}
+    shops = [f"/shop/{number}" for number in range(scripted)]
+    hidden = [f"/item/{number}" for number in range(scripted)]
+    site.file("/enhance.js", b"document.body.dataset.ready = Date.now(); console.log('ready')", "text/javascript")
+    site.file("/shop.js", b"""fetch('/api' + location.pathname).then((r) => r.json()).then((url) => {
+        const a = document.getElementById('shop').appendChild(document.createElement('a'));
+        a.href = url; a.textContent = 'item'; })""", "text/javascript")  # fmt: skip
+    site.serve("/api/shop/*", lambda request: _json(f"/item/{request.path.rpartition('/')[2]}"))
+    for kind, paths in kinds.items():
+        for path, following in zip(paths, [*paths[1:], paths[0]], strict=True):
+            site.page(path, [following], body=f'<main class="{kind}"><p>text</p></main>{ENHANCED}')
+    for path in shops:
+        site.page(path, body=f'<div id=shop></div>{ENHANCED}<script src="/shop.js"></script>')
+    for path in hidden:
+        site.page(path, body="<p>no script here</p>")
+    every = [*(path for paths in kinds.values() for path in paths), *shops]
+    site.page("/", every)
+    return {path.lstrip("/") for path in (*every, *hidden)}
+
+
+def _json(value: object) -> Response:
+    return Response(json.dumps(value).encode(), content_type="application/json")
+
+
+@pytest.mark.parametrize("scripted", [0, 100])
+def test_auto_renders_the_templates_that_need_it_and_loses_nothing(weft: Weft, site: Site, scripted: int) -> None:
+    """Within its bound: the pages that need it, ten of each template, and two in a hundred; each request once."""
+    wanted = mixed_site(site, pages=2_000, scripted=scripted)
+    auto = ("--render", "auto", *RENDER[2:])
+    run = weft("crawl", site.url, "-o", "out", *FAST, "--per-host", "16", "--workers", "32", *auto)
+    assert run.code == 0, run.stderr
+    out = weft.folder / "out"
+    assert paths_of(out) - {""} == wanted
+    templates = rows(out, "SELECT samples, gained, skipped, late FROM template")
+    assert len(templates) == 4 + bool(scripted)
+    (rendered,) = rows(out, "SELECT count(*) FROM rendering")[0]
+    assert int(str(rendered)) <= scripted + 10 * len(templates) + 2_000 // 50 * 2
+    assert max(Counter(request.path for request in site.requests).values()) == 1
+    assert f"{rendered:,} pages, it brought links or text to {scripted}" in weft("stats", "out").stdout
+    assert "taken as they are received" in weft("why", "out", site.at("/a/1")).stdout
+    if scripted:
+        assert "so the others are rendered, too" in weft("why", "out", site.at("/shop/1")).stdout
+
+
+def test_auto_goes_on_with_what_it_has_learnt_after_a_kill(weft: Weft, site: Site) -> None:
+    wanted = mixed_site(site, pages=400, scripted=40)
+    auto = (*FAST, "--per-host", "16", "--workers", "32", "--render", "auto", *RENDER[2:])
+    for number, at in enumerate((60, 160)):
+        process = weft.start(*(("resume", "out") if number else ("crawl", site.url, "-o", "out", *auto)))
+        wait_until(partial(_has_completed, weft.folder / "out", at), f"{at} pages")
+        weft.kill(process)
+        process.wait(30)
+    assert weft("resume", "out").code == 0
+    assert paths_of(weft.folder / "out") - {""} == wanted
+    shop = rows(weft.folder / "out", "SELECT gained = samples, skipped FROM template WHERE example LIKE '%/shop/%'")
+    assert shop == [(1, 0)]

@@ -21,7 +21,7 @@ from weft.fetch.browser.values import Answer, Settings
 from weft.records import Rendered
 
 START_S = 30.0
-PAGES_OF_A_TAB = 200
+PAGES_OF_A_TAB = 50
 PAGES_OF_A_BROWSER = 2_000
 TRIES = 2
 WATCH_EVERY_S = 0.5
