@@ -31,8 +31,8 @@ class Extra(NamedTuple):
 
 
 EXTRAS = {
-    "graph": Extra("measures and pictures of a graph", ("igraph", "PIL")),
-    "parquet": Extra("parquet files", ("pyarrow",)),
+    "graph": Extra("measures and pictures of a graph", ("igraph", "PIL.Image")),
+    "parquet": Extra("parquet files", ("pyarrow.parquet",)),
 }
 
 

@@ -232,6 +232,10 @@ class Lease(msgspec.Struct, frozen=True, gc=False, array_like=True):
     asked: Asked | None = None
 
 
+RENDERED_TYPE: Final = "text/html; charset=utf-8"
+"""The content type of rendered pages."""
+
+
 class Rendered(msgspec.Struct, frozen=True):
     """A page as it stood in a browser when it was read. Without HTML: it could not be rendered."""
 
@@ -406,6 +410,21 @@ class Rendering(msgspec.Struct, frozen=True, gc=False, array_like=True):
     place: Place = NOWHERE  # of the page as it was rendered
 
 
+class PageText(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """The main text of what one visit brought: a row of the table ``text``, its fields in the order of the columns."""
+
+    text: str
+    markdown: str
+    language: str | None
+    title: str | None
+    author: str | None
+    published: str | None
+    description: str | None
+    is_article: bool
+    records: str  # JSON-LD and OpenGraph, as JSON
+    keywords: str | None  # as JSON; None where none were asked for
+
+
 class Processed(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """One lease that went through the pipeline: its conclusion, and its place in the archive."""
 
@@ -414,6 +433,7 @@ class Processed(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     sketch: bytes = b""  # of the text, where near-duplicates are looked for
     rendering: Rendering | None = None
     bug: str = ""  # the traceback, where we and not the web were at fault
+    text: PageText | None = None  # the main text, where it is wanted
     answer: Fetched | Failure | None = None  # of site requests only: the crawl's own process reads these
 
 

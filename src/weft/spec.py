@@ -126,6 +126,13 @@ class PageOrder(StrEnum):
 
     BFS = "bfs"
     DFS = "dfs"
+    PATH_COST = "path-cost"
+    IN_LINKS = "in-links"
+    OPIC = "opic"
+    PAGERANK = "pagerank"
+    LARGE_SITES_FIRST = "large-sites-first"
+    RANDOM = "random"
+    WEFT = "weft"
 
 
 class Pace(StrEnum):
@@ -326,7 +333,9 @@ class Politeness(msgspec.Struct, frozen=True, kw_only=True):
     ] = Pace.FIXED
     max_wait_s: Annotated[float, About("end (exit 3) when no site may be asked for longer than TIME", "60s")] = 60.0
     ignore_robots: Annotated[bool, About("do not ask robots.txt: for your own servers only", may_change=False)] = False
-    order: Annotated[PageOrder, About("which page next: breadth or depth first", "dfs", group="Scope")] = PageOrder.BFS
+    order: Annotated[
+        PageOrder, About("which page next: docs/ordering.md compares the orders", "weft", group="Scope")
+    ] = PageOrder.BFS
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
@@ -506,6 +515,22 @@ class Traps(msgspec.Struct, frozen=True, kw_only=True):
     ] = 200
 
 
+class Extract(msgspec.Struct, frozen=True, kw_only=True):
+    """What is taken from pages, beside their links and facts."""
+
+    text: Annotated[  # E14
+        bool, About("keep the main text of each page, as text and Markdown, with its author, date and other facts")
+    ] = False
+    keywords: Annotated[  # E23
+        int, About("keep the N weightiest words of each page; more than 0 keeps the text, too", "10", high=1_000)
+    ] = 0
+
+    @property
+    def wants_text(self) -> bool:
+        """Whether main texts are read."""
+        return self.text or self.keywords > 0
+
+
 class Keep(msgspec.Struct, frozen=True, kw_only=True):
     """What is stored."""
 
@@ -578,6 +603,7 @@ class CrawlSpec(msgspec.Struct, frozen=True, kw_only=True):
     traps: Annotated[
         Traps, Group("Traps", "budgets against endless sites; 0 switches a rule off", may_change=False, prefix="trap-")
     ] = Traps()
+    extract: Annotated[Extract, Group("Extract", "what is taken from pages", may_change=False)] = Extract()
     keep: Annotated[Keep, Group("Store", "what is kept", may_change=True)] = Keep()
     plugins: Annotated[Plugins, Group("Parts", "parts of your own", may_change=False)] = Plugins()
 

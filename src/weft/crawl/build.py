@@ -1,6 +1,6 @@
-"""The wiring of a crawl, and nothing else: names of the specification to parts. The only module that sees all stations.
+"""The wiring of a crawl, and nothing else: names of the specification to parts. The only module that sees all stages.
 
-``make_stations`` makes the parts that know a page (the frontier, the judge, the store ...), ``open_crawl`` the program
+``make_stages`` makes the parts that know a page (the frontier, the judge, the store ...), ``open_crawl`` the program
 that turns them. Each part gets the ports that it uses by name.
 """
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from weft.clock import Clock
 from weft.crawl.events import Observer
-from weft.crawl.housekeeping import AddedSeeds, Housekeeping, MemoryWatch, SmallState
+from weft.crawl.housekeeping import AddedSeeds, Housekeeping, MemoryWatch, SmallState, TemplateRow
 from weft.crawl.learning import Learning
 from weft.crawl.logs import Routine
 from weft.crawl.loop import Loop
@@ -32,6 +32,7 @@ from weft.frontier.sql import SqlFrontier
 from weft.judge.admit import Admission
 from weft.judge.duplicates import Skips
 from weft.plugins import LoadedPlugins
+from weft.ports import Workers
 from weft.seeds.lists import Seed
 from weft.spec import CrawlSpec, PageOrder, Politeness, RenderMode, Sitemaps, Skip
 from weft.store.copies import StoredCopies
@@ -43,13 +44,14 @@ from weft.workers.choice import Asking, make_fork_server, start_workers
 
 if TYPE_CHECKING:
     from weft.crawl.rendering import Rules
+    from weft.frontier.order.interface import Order
     from weft.workers.fork_server import ForkServer
 
 PUBLIC_IP_PARALLEL = 16
 PRIMED_SEEDS = 64  # a few seeds: what they open does not depend on whose name resolves first
 
 
-class Stations(NamedTuple):
+class Stages(NamedTuple):
     """The parts of one crawl that know a page; ``build`` hands each on by name."""
 
     clock: Clock  # of the crawl: it never jumps
@@ -66,8 +68,8 @@ class Stations(NamedTuple):
     duplicates: Skips | None  # whose links are not followed; None: all are
 
 
-def make_stations(spec: CrawlSpec, opened: Opened, seed_urls: list[str]) -> Stations:
-    """All stations of a crawl, in the order in which they need each other."""
+def make_stages(spec: CrawlSpec, opened: Opened, seed_urls: list[str]) -> Stages:
+    """All stages of a crawl, in the order in which they need each other."""
     connection, state = opened.database.connection, opened.state
     clock = Clock(state.last_tick_ms)
     plugins = LoadedPlugins(spec.plugins.parts)
@@ -79,8 +81,10 @@ def make_stations(spec: CrawlSpec, opened: Opened, seed_urls: list[str]) -> Stat
     schedule = Schedule(_ip_bounds(spec.politeness), by_turns=spec.politeness.order is PageOrder.DFS)
     policies = Policies(judge, robots, normalizer, judge.paces)
     memory = Memory(state.hash_seed, _cache_entries(spec))
-    frontier = SqlFrontier(connection, spec, policies, schedule, clock, resolver.cached, memory)
-    return Stations(
+    frontier = SqlFrontier(
+        connection, spec, policies, schedule, clock, resolver.cached, memory, _make_order(spec.politeness.order)
+    )
+    return Stages(
         clock=clock,
         plugins=plugins,
         normalizer=normalizer,
@@ -96,6 +100,15 @@ def make_stations(spec: CrawlSpec, opened: Opened, seed_urls: list[str]) -> Stat
     )
 
 
+def _make_order(order: PageOrder) -> Order | None:
+    """The strategy; None for those that need no more than the depth of a page and the number of its visit."""
+    if order in (PageOrder.BFS, PageOrder.DFS):
+        return None
+    from weft.frontier.order.table import Settings, order_of
+
+    return order_of(order, Settings())
+
+
 @asynccontextmanager
 async def open_crawl(
     spec: CrawlSpec, folder: Folder, seeds: Iterable[Seed], observers: Sequence[Observer], *,
@@ -107,55 +120,70 @@ async def open_crawl(
         if fork_server is not None:
             stack.callback(fork_server.close)
         opened = stack.enter_context(open_folder(folder, spec))  # the lock and the database
-        new_seeds = [] if opened.state.is_seeded else list(seeds)
+        is_new = not opened.state.is_seeded
+        new_seeds = list(seeds) if is_new else []
         seed_urls = [seed.url for seed in new_seeds] or opened.state.seed_urls()
-        one = make_stations(spec, opened, seed_urls)
+        one = make_stages(spec, opened, seed_urls)
         stack.enter_context(marking(opened))  # the file of the pages being read
         stack.push_async_callback(one.resolver.close)
         hosts = {host_of(url) for url in seed_urls}
-        await _look_seeds_up(one, hosts, is_new=not opened.state.is_seeded)
-        run = begin_run(
+        await _look_seeds_up(one, hosts, is_new=is_new)
+        run = begin_run(  # recovers from however the last one ended
             opened, one.frontier, one.store, one.normalizer, one.clock, new_seeds, limits_changed=limits_changed
         )
-        site_requests = SiteRequests(
-            one.frontier, one.robots, one.sitemaps, one.judge, reads_sitemaps=spec.scope.sitemaps is not Sitemaps.NO
-        )
-        rendering = _make_rendering(spec, one, opened.state, site_requests)
+        # robots.txt and sitemaps: what their answers mean, and which requests follow
+        reads_sitemaps = spec.scope.sitemaps is not Sitemaps.NO
+        site_requests = SiteRequests(one.frontier, one.robots, one.sitemaps, one.judge, reads_sitemaps=reads_sitemaps)
+        rendering = _make_rendering(spec, one, opened.state, site_requests)  # the rules for what rendered pages load
+        seed_origins = [origin_of(url) for url in seed_urls]
+        store = one.store
         asking = Asking(
-            spec, folder, run, one.clock, [origin_of(url) for url in seed_urls], one.policy, one.jar,
-            one.store.stored_body, one.store.share_bodies, rendering,
+            spec, folder, run, one.clock, seed_origins, one.policy, one.jar, store.stored_body, store.share_bodies,
+            rendering,
         )  # fmt: skip
-        workers = await stack.enter_async_context(start_workers(asking, fork_server))
-        transaction = opened.database.transaction
-        stop_file = StopFile(spec.limits.stop_file, opened.state.obeyed_stop_file)
-        changed = rendering.choice.changed if rendering is not None else tuple
-        state = SmallState(opened.state, one.judge, one.jar, one.clock, one.store, stop_file, changed)
-        tick = Tick(
-            transaction, one.frontier, one.store, one.judge, one.duplicates, site_requests, state,
-            keeps_cookies=one.jar is not None,
-        )  # fmt: skip
-        learning = Learning(
-            spec.limits, one.frontier, one.judge, one.store, one.robots, site_requests, one.jar, one.normalizer.key
-        )
-        memory = MemoryWatch(spec.limits.max_memory_b, one.clock, workers.pids, one.frontier.shed)
-        added = AddedSeeds(folder, transaction, one.frontier, one.judge.add_seed, one.resolver.add_seeds)
-        finishers = one.plugins.all("finisher")
-        housekeeping = Housekeeping(folder, stop_file, memory, added, finishers, spec.limits.max_bugs)
-        observers = [*observers, *(Routine(routine) for routine in one.plugins.all("routine"))]
-        loop = Loop(
-            spec, one.clock, one.frontier, one.resolver, workers, learning, tick, housekeeping, observers
-        )  # fmt: skip
-        _go_on_with_sitemaps(spec, one, site_requests)
-        yield OpenCrawl(
-            spec, opened, one.clock, loop, workers, housekeeping, one.frontier,
+        workers = await stack.enter_async_context(start_workers(asking, fork_server))  # who ask, read and archive
+        templates = rendering.choice.changed if rendering is not None else tuple
+        yield _make_program(
+            spec, opened, one, workers, site_requests, templates, observers,
             is_private=_are_private(one.resolver, hosts),
         )  # fmt: skip
+
+
+def _make_program(
+    spec: CrawlSpec, opened: Opened, one: Stages, workers: Workers, site_requests: SiteRequests,
+    templates: Callable[[], Iterable[TemplateRow]], observers: Sequence[Observer], *, is_private: bool,
+) -> OpenCrawl:  # fmt: skip
+    """The program that turns the stages."""
+    folder, transaction, limits = opened.folder, opened.database.transaction, spec.limits
+    _go_on_with_sitemaps(spec, one, site_requests)
+    # what follows from a lease that ended
+    learning = Learning(
+        limits, one.frontier, one.judge, one.store, one.robots, site_requests, one.jar, one.normalizer.key
+    )
+    # the small state of the run, and the tick that stores it with all that came
+    stop_file = StopFile(limits.stop_file, opened.state.obeyed_stop_file)
+    state = SmallState(opened.state, one.judge, one.jar, one.clock, one.store, stop_file, templates)
+    keeps_cookies = one.jar is not None
+    tick = Tick(
+        transaction, one.frontier, one.store, one.judge, one.duplicates, site_requests, state,
+        keeps_cookies=keeps_cookies,
+    )  # fmt: skip
+    # what comes from outside, once a tick: memory, more seeds, the wish to stop
+    memory = MemoryWatch(limits.max_memory_b, one.clock, workers.pids, one.frontier.shed)
+    added = AddedSeeds(folder, transaction, one.frontier, one.judge.add_seed, one.resolver.add_seeds)
+    finishers = one.plugins.all("finisher")
+    housekeeping = Housekeeping(folder, stop_file, memory, added, finishers, limits.max_bugs)
+    # who is told of each tick: logs and screens, plugins of the user's
+    told = [*observers, *(Routine(routine) for routine in one.plugins.all("routine"))]
+    # the loop, which is handed these by name; and the crawl as its user has it
+    loop = Loop(spec, one.clock, one.frontier, one.resolver, workers, learning, tick, housekeeping, told)
+    return OpenCrawl(spec, opened, one.clock, loop, workers, housekeeping, one.frontier, is_private=is_private)
 
 
 def add_seeds(spec: CrawlSpec, folder: Folder, seeds: Sequence[tuple[str, str | None]]) -> int:
     """Gives a crawl that does not run more start addresses (URL, fallback), under its lock; how many were new."""
     with open_folder(folder, spec) as opened:
-        one = make_stations(spec, opened, opened.state.seed_urls())
+        one = make_stages(spec, opened, opened.state.seed_urls())
         transaction = opened.database.transaction
         return AddedSeeds(folder, transaction, one.frontier, one.judge.add_seed, one.resolver.add_seeds).take(seeds)
 
@@ -191,7 +219,7 @@ def _ip_bounds(polite: Politeness) -> Callable[[str], tuple[int, float]]:
     return lambda ip: (parallel if ip and not kind_of(ip) else 0, 0.0)
 
 
-def _make_rendering(spec: CrawlSpec, one: Stations, state: StoredState, site_requests: SiteRequests) -> Rules | None:
+def _make_rendering(spec: CrawlSpec, one: Stages, state: StoredState, site_requests: SiteRequests) -> Rules | None:
     """What the requests of rendered pages have to keep to; None where no page is rendered."""
     if spec.browser.render is RenderMode.NO:
         return None
@@ -209,7 +237,7 @@ def _cache_entries(spec: CrawlSpec) -> int:
     return max(10_000, min(400_000, spec.limits.max_memory_b // 4 // 250))
 
 
-async def _look_seeds_up(one: Stations, hosts: set[str], *, is_new: bool) -> None:
+async def _look_seeds_up(one: Stages, hosts: set[str], *, is_new: bool) -> None:
     """Addresses of the seeds' hosts, before anything is asked."""
     if len(hosts) > PRIMED_SEEDS:
         return
@@ -235,7 +263,7 @@ def _are_private(resolver: Resolver, hosts: Iterable[str]) -> bool:
     return bool(answers) and all(isinstance(answer, tuple) and all(map(kind_of, answer)) for answer in answers)
 
 
-def _go_on_with_sitemaps(spec: CrawlSpec, one: Stations, site_requests: SiteRequests) -> None:
+def _go_on_with_sitemaps(spec: CrawlSpec, one: Stages, site_requests: SiteRequests) -> None:
     """Sitemaps that an earlier run left to read."""
     if spec.scope.max_depth == 0 and not one.judge.paces.has_depths:
         return  # --max-depth 0 of a list of many hosts has as many sitemaps put off

@@ -8,7 +8,7 @@ import msgspec
 
 from weft.crawl.conclude import decide
 from weft.crawl.site_requests import SiteRequests
-from weft.crawl.tick import Learnt
+from weft.crawl.tick import BatchEntry
 from weft.errors import POLICIES, STALLS_MAX, Cause
 from weft.ports import AnswerJudge, Clocks, CookieStore, RobotsFiles, SiteState, Store
 from weft.records import NOTHING_FOLLOWS, PAGE, Concluded, Decision, Ended, Processed, Purpose
@@ -32,7 +32,7 @@ class Learning:
         self._jar = jar
         self._key_of = key_of
 
-    def learn(self, ended: Ended) -> tuple[Learnt, SiteState | None]:
+    def learn(self, ended: Ended) -> tuple[BatchEntry, SiteState | None]:
         """All that follows from a lease that ended, ready for the tick; and the site that it was given for."""
         processed, done, lease = ended.processed, ended.processed.done, ended.processed.done.lease
         facts = done.facts
@@ -42,7 +42,7 @@ class Learning:
         if done.cookies and self._jar is not None:
             self._jar.store(lease.url, done.cookies, facts.started_ms / 1000)
         if lease.purpose is Purpose.RESOURCE:  # the page that loads it waits for it, and nobody else
-            return Learnt(_without_answer(processed), NOTHING_FOLLOWS, visit, facts), None
+            return BatchEntry(_without_answer(processed), NOTHING_FOLLOWS, visit, facts), None
         # a page that was rendered has only now stopped to ask for things
         answer_s = (facts.response_ms or 0) / 1000 if processed.rendering is None else 0.0
         site = self._clocks.ended(lease, answer_s, facts.status)
@@ -56,7 +56,7 @@ class Learning:
             self._site_requests.robots(lease, processed.answer)
         else:
             facts, entries = self._site_requests.sitemap(processed, decision)
-        return Learnt(_without_answer(processed), decision, visit, facts, entries), site
+        return BatchEntry(_without_answer(processed), decision, visit, facts, entries), site
 
     def _note_manners(self, done: Concluded, site: SiteState, decision: Decision) -> None:
         """How the site answered: it may rest, or be given up after too many failures in a row."""

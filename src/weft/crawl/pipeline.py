@@ -13,6 +13,7 @@ import msgspec
 
 from weft.crawl.conclude import conclude, conclude_failure, is_shown, target_of
 from weft.crawl.reading import PageReader
+from weft.crawl.texts import TextReader
 from weft.errors import Cause
 from weft.parse.content import declared_type
 from weft.parse.html import NeedsTree
@@ -39,18 +40,21 @@ HandOver = Callable[[Lease, Fetched], None]
 
 
 class Pipeline:
-    """Decode (``fetch.decode``, before the answer comes here), parse, conclude, sketch, archive."""
+    """Decode (``fetch.decode``, before the answer comes here), parse, conclude, sketch, extract, archive."""
 
-    def __init__(self, limits: Limits, reader: PageReader, archive: Archive, sketch: Sketch | None) -> None:
+    def __init__(
+        self, limits: Limits, reader: PageReader, archive: Archive, sketch: Sketch | None, texts: TextReader | None
+    ) -> None:
         self._limits = limits
         self._reader = reader
         self._sketch = sketch
+        self._texts = texts
         self.archive = archive
         self._hand_over: HandOver | None = None
 
     def process(self, lease: Lease, answer: Fetched | Failure) -> Processed | None:
         """One answer with its conclusion and its place in the archive. None: another process reads it."""
-        text, sketch, bug = "", b"", ""
+        text, sketch, bug, main_text = "", b"", "", None
         rendering: Rendering | None = None
         said = answer
         try:
@@ -67,6 +71,8 @@ class Pipeline:
                     assert_never(answer)
             if text and self._sketch is not None and done.is_stored_2xx:
                 sketch, bug = _sketched(self._sketch, text)
+            if self._texts is not None and done.is_stored_2xx and isinstance(answer, Fetched):
+                main_text, bug = self._texts.read(lease, answer, done.facts.language)
         except NeedsTree:
             assert self._hand_over is not None and isinstance(answer, Fetched)
             self._hand_over(lease, answer)
@@ -78,7 +84,7 @@ class Pipeline:
         if rendering is not None and isinstance(answer, Fetched) and answer.rendered is not None:
             rendering = self._kept(done, answer.rendered, rendering)
         return Processed(
-            done=done, place=place, sketch=sketch, rendering=rendering, bug=bug,
+            done=done, place=place, sketch=sketch, rendering=rendering, bug=bug, text=main_text,
             answer=None if lease.purpose is PAGE else said,
         )  # fmt: skip
 

@@ -12,7 +12,7 @@ from weft.crawl.rendered import as_rendered
 from weft.fetch.robots import agents_of
 from weft.parse.content import declared_type, field_that_counts, media_type
 from weft.parse.html import Headers, Reading, parse_page, reads_quickly
-from weft.records import Fetched, Links, Parsed
+from weft.records import RENDERED_TYPE, Fetched, Links, Parsed
 from weft.spec import CrawlSpec
 
 ERROR_PAGE_B = 1 << 16  # up to which one is kept to know it again
@@ -82,9 +82,9 @@ class PageReader:
 def _read_rendered(page_url: str, headers: Headers, reading: Reading, html: str, url: str) -> Parsed:
     """What a part of a rendered page says. The headers of its answer count for the page itself."""
     said = headers if url == page_url else Headers()
-    return parse_page(html.encode("utf-8", "replace"), url, "text/html; charset=utf-8", said, reading)
+    return parse_page(html.encode("utf-8", "replace"), url, RENDERED_TYPE, said, reading)
 
 
 def needs_trees(spec: CrawlSpec) -> bool:
     """Whether every page is read by its tree: the compiled reader is not there, or it gives no text."""
-    return not reads_quickly() or spec.duplicates.near is not None
+    return not reads_quickly() or spec.duplicates.near is not None or spec.extract.wants_text

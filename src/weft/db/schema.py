@@ -146,18 +146,35 @@ def name_the_urls_of_pages(connection: sqlite3.Connection) -> None:
     _run(connection, f"CREATE {PAGE_URL};\nDROP VIEW IF EXISTS document;\nCREATE {DOCUMENT}")
 
 
+def keep_texts(connection: sqlite3.Connection) -> None:
+    """Main texts and keywords of visits (E14, E23)."""
+    connection.execute(
+        "CREATE TABLE text(visit INTEGER PRIMARY KEY REFERENCES visit, text TEXT NOT NULL, markdown TEXT NOT NULL,"
+        " language TEXT, title TEXT, author TEXT, published TEXT, description TEXT,"
+        " is_article INTEGER NOT NULL, records TEXT NOT NULL, keywords TEXT)"
+    )
+
+
+def keep_what_orders_were_told(connection: sqlite3.Connection) -> None:
+    """For orders by what was read: each page with those found on it and those linked to, as numbers of four bytes."""
+    connection.execute(
+        "CREATE TABLE ordering(step INTEGER PRIMARY KEY, page INTEGER NOT NULL, found BLOB NOT NULL,"
+        " links BLOB NOT NULL)"
+    )
+
+
 def keep_renderings(connection: sqlite3.Connection) -> None:
     """What a browser made of pages, and what is known of the templates of pages (G1)."""
     _run(connection, RENDERINGS)
 
 
 MIGRATIONS = (
-    create, keep_duplicates, sort_the_seen_set, find_sketches, narrow_the_queue, name_the_urls_of_pages,
-    keep_renderings,
+    create, keep_duplicates, sort_the_seen_set, find_sketches, narrow_the_queue, name_the_urls_of_pages, keep_texts,
+    keep_what_orders_were_told, keep_renderings,
 )  # fmt: skip
 VERSION = len(MIGRATIONS)
 _VERSION_WITH_PAGE_URL = 6
-_VERSION_WITH_RENDERINGS = 7
+_VERSION_WITH_RENDERINGS = 9
 
 
 def lend_views(connection: sqlite3.Connection) -> None:

@@ -214,9 +214,13 @@ class Leases:
                     self._put_in_flight(entry, site)
                     self._settling.refused.append((entry.page, refusal))
                     self._refusals_left -= 1
-                    if self._refusals_left <= 0:
+                    if self._refusals_left <= 0 or not self._is_still_first(site):
                         return None
         return None
+
+    def _is_still_first(self, site: Site) -> bool:
+        """Whether the next page of a site whose turn it is comes before those of other sites; if not, it waits."""
+        return site.placed or self._schedule.goes_on(site, self._clock.seconds())
 
     def _ask_gates(self, entry: Waiting, site: Site) -> Pass | Ask | Hold | Refuse | Verdict:
         """What was learnt of a suspect site since the page was admitted, then robots.txt."""

@@ -45,6 +45,7 @@ class Settling:
         self.given_back: list[int] = []
         self.brought_back: list[int] = []
         self.later_seeds: list[tuple[str, str]] = []
+        self.waiting_again: set[int] = set()  # pages of this tick whose answer was not the last
         self.unstored = 0  # pages in flight whose R is not in the database yet
 
     def put_in_flight(self, entry: Waiting, site: Site) -> PageInFlight:
@@ -65,6 +66,7 @@ class Settling:
         completed: list[tuple[int, int, int]] = []
         ended: list[tuple[str, int, str | None, int | None, int]] = []
         redirects: list[Settled] = []
+        self.waiting_again.clear()
         for done in batch:
             lease = done.lease
             if done.redirect_to is not None:
@@ -78,6 +80,7 @@ class Settling:
             self._let_go(flight)
             if done.again_at is not None or done.retry_s is not None:
                 self._wait_again(done, flight, now_ms)
+                self.waiting_again.add(lease.page)
                 continue
             self._counts["completed" if done.state == "C" else "errors"] += 1
             self._counts["broken"] += done.is_broken

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from weft.clock import Clock
 from weft.frontier import recovery
@@ -20,10 +21,14 @@ from weft.frontier.leases import AddressOf, Leases
 from weft.frontier.polite import Schedule, Site
 from weft.frontier.settling import Settling
 from weft.frontier.sites import Sites
-from weft.ports import Offered, Refuse
+from weft.ports import Offered, Refuse, Taken
 from weft.records import PAGE, Lease, Links, Settled
 from weft.spec import CrawlSpec
 from weft.url import site_of
+
+if TYPE_CHECKING:
+    from weft.frontier.order.interface import Order
+    from weft.frontier.ordering import Ordering
 
 COUNTERS = (
     "known", "refused", "waiting", "running", "completed", "errors", "broken", "forbidden", "hosts", "asked",
@@ -39,7 +44,7 @@ class SqlFrontier:
 
     def __init__(
         self, connection: sqlite3.Connection, spec: CrawlSpec, policies: Policies, schedule: Schedule, clock: Clock,
-        address_of: AddressOf, memory: Memory,
+        address_of: AddressOf, memory: Memory, order: Order | None = None,
     ) -> None:  # fmt: skip
         self._db = connection
         self._clock = clock
@@ -58,7 +63,16 @@ class SqlFrontier:
         )
         queues = Queues(sites, heads, budgets)
         self._settling = settling = Settling(connection, discovery, schedule, queues, clock, self.counts)
+        self._ordering = None if order is None else self._ordered(order)
         self._leases = Leases(spec.politeness, policies, schedule, queues, settling, clock, address_of)
+
+    def _ordered(self, order: Order) -> Ordering:
+        from weft.frontier.ordering import Ordering
+
+        ordering = Ordering(self._db, self.discovery, self._heads, order)
+        self.discovery.tell_links = ordering.linked
+        self.schedule.fill = self._heads.fill
+        return ordering
 
     # ---- start -----------------------------------------------------------------------------------------------
 
@@ -72,6 +86,8 @@ class SqlFrontier:
             recovery.lift_limits(self._db, self.counts, self._paces, self._max_depth)
         self._sites.begin(killed=killed)
         self._heads.retry_ms = self._clock.epoch_ms()
+        if self._ordering is not None:
+            self._ordering.load()
 
     def recount_states(self) -> None:
         """Counts the table once, after something outside the tick changed it."""
@@ -83,18 +99,16 @@ class SqlFrontier:
 
     # ---- leases ----------------------------------------------------------------------------------------------
 
-    def take(self, most: int) -> list[Lease]:
+    def take(self, most: int) -> Taken:
         """Up to so many leases whose time has come, in order."""
-        return self._leases.take(most)
+        unsettled = self.unsettled
+        leases = self._leases.take(most)
+        unresolved, self._leases.unresolved = self._leases.unresolved, []
+        return Taken(leases, self.unsettled - unsettled, unresolved)
 
     def take_ahead(self, site_id: int, most: int) -> list[Lease]:
         """Up to so many leases of a site whose requests may follow each other without a pause."""
         return self._leases.take_ahead(site_id, most)
-
-    def unresolved(self) -> list[Site]:
-        """The sites whose address is to be asked for; each is told once."""
-        sites, self._leases.unresolved = self._leases.unresolved, []
-        return sites
 
     def addressed(self, site_id: int) -> None:
         """The address of a site is known now, or its look-up failed."""
@@ -110,9 +124,9 @@ class SqlFrontier:
 
     # ---- their requests --------------------------------------------------------------------------------------
 
-    def site(self, site_id: int) -> Site:
-        """The site, brought to RAM where it is not there."""
-        return self._sites.get(site_id)
+    def gap_s(self, site_id: int) -> float:
+        """From the start of a request to a site to that of the next."""
+        return self._sites.get(site_id).gap_s
 
     def started(self, lease: Lease) -> None:
         """The request goes out now: the delay counts from here."""
@@ -240,6 +254,8 @@ class SqlFrontier:
         """The links of a page as they are stored; those that belong to the crawl are admitted."""
         flight = self.in_flight[page]
         packed, found = self.discovery.offer(flight, visit, links, nofollow, is_duplicate)
+        if self._ordering is not None:
+            self._ordering.read(page, is_final=page not in self._settling.waiting_again)
         return Offered(flight.url_id, flight.depth, packed, found.external, found.new, found.known)
 
     def offer_sitemap(self, visit: int, entries: Sequence[tuple[str, str]]) -> str:
@@ -270,6 +286,8 @@ class SqlFrontier:
     def flush(self) -> None:
         """Writes all that is new, marks what is under way as R, lets the settled pages go. Ends the tick."""
         self._settling.mark_running()
+        if self._ordering is not None:
+            self._ordering.flush()
         self.discovery.flush()
         self._budgets.set_aside()
         self._sites.store()
@@ -282,6 +300,9 @@ class SqlFrontier:
         now = self._clock.seconds()
         self._heads.join(self.discovery.admitted, self.discovery.moved, now)
         self.discovery.committed()
+        if self._ordering is not None:
+            self._ordering.committed()
+            self.schedule.rerank(now)
         self._budgets.committed()
         self._sites.let_go(now)
         if self._sites.retries_ms is not None:

@@ -22,7 +22,7 @@ class CrawlOptions(TypedDict, total=False):
     same_site: bool
     html_only: bool
     sitemaps: Literal["yes", "no", "only"] | bool
-    order: Literal["bfs", "dfs"]
+    order: Literal["bfs", "dfs", "path-cost", "in-links", "opic", "pagerank", "large-sites-first", "random", "weft"]
     max_pages: int | str | None
     max_time: float | str | None
     max_pages_per_site: int | str | None
@@ -96,6 +96,8 @@ class CrawlOptions(TypedDict, total=False):
     trap_endless_site_pages: int | str
     trap_hosts_per_domain: int | str
     trap_duplicates_only: int | str
+    text: bool
+    keywords: int | str
     no_archive: bool
     warc_size: int | str
     block_digest: bool

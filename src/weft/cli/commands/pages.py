@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 
+import msgspec
+
 from weft.derive.chosen import field_names, only_fields, rows_where
 from weft.derive.read import Page, StoredCrawl
 from weft.derive.rows import write_rows
@@ -23,15 +25,28 @@ COLUMNS = (
 )
 
 
+def _pages(crawl: StoredCrawl, args: argparse.Namespace) -> tuple[Iterable[msgspec.Struct], type[msgspec.Struct]]:
+    """The rows with the fields that ``--with`` adds, and their type."""
+    rows: Iterable[Page] = crawl.pages(everything=args.all)
+    if not args.additions:
+        return rows, Page
+    from weft.cli.arguments import PAGE_ADDITIONS
+    from weft.derive.additions import additions_of, pages_with
+
+    kind: type[Page] = Page
+    names = additions_of(args.additions, PAGE_ADDITIONS)
+    if "measures" in names:
+        from weft.derive.graph.kept import MeasuredPage, measured_pages, require_measures
+
+        require_measures(crawl)
+        rows, kind = measured_pages(crawl, crawl.pages(everything=args.all)), MeasuredPage
+        names.remove("measures")
+    return pages_with(crawl, rows, kind, names) if names else (rows, kind)
+
+
 def run(args: argparse.Namespace) -> int:
     with StoredCrawl(args.folder) as crawl:
-        rows: Iterable[Page] = crawl.pages(everything=args.all)
-        kind: type[Page] = Page
-        if args.with_measures:
-            from weft.derive.graph.kept import MeasuredPage, measured_pages, require_measures
-
-            require_measures(crawl)
-            rows, kind = measured_pages(crawl, crawl.pages(everything=args.all)), MeasuredPage
+        rows, kind = _pages(crawl, args)
         rows = rows_where(rows, kind, args.where)
         if args.fields is None:
             write_rows(rows, kind, COLUMNS, asked=args.format, file=args.to_file, folder=crawl.folder)

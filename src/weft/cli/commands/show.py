@@ -22,7 +22,7 @@ def run(args: argparse.Namespace) -> int:
         if page_id is None or page is None:
             raise WeftError(_not_known(crawl, url))
         answer = answer_of(crawl, page_id)
-        if not (args.headers or args.body or args.text or args.rendered):
+        if not (args.headers or args.body or args.text or args.markdown or args.rendered):
             print("\n".join(shown(line) for line in _summary(page, answer)))
             return 0
         if answer is None:
@@ -33,8 +33,10 @@ def run(args: argparse.Namespace) -> int:
             _print_rendered(rendered_of(crawl, answer))
         elif args.body:
             _print_body(body_of(crawl, answer), answer)
+        elif args.text:
+            _print_text(_visible_text_of(*page_of(crawl, answer)))
         else:
-            _print_text(*page_of(crawl, answer))
+            _print_text(_markdown_of(crawl, answer))
     return 0
 
 
@@ -75,10 +77,24 @@ def _print_rendered(html: bytes) -> None:
         sys.stdout.buffer.write(html)
 
 
-def _print_text(body: bytes, content_type: str | None) -> None:
+def _visible_text_of(body: bytes, content_type: str | None) -> str:
     from weft.parse.text import visible_text
 
-    text = visible_text(body, content_type)
+    return visible_text(body, content_type)
+
+
+def _markdown_of(crawl: StoredCrawl, answer: Answer) -> str:
+    from weft.derive.texts import main_text_of
+
+    if answer.status is None:
+        raise never_answered(answer)
+    found = main_text_of(crawl, answer.visit)
+    if found is None:
+        raise WeftError(f"the body of {answer.url} is no text")
+    return found.markdown
+
+
+def _print_text(text: str) -> None:
     if sys.stdout.isatty():
         print(shown_text(text))
     else:

@@ -255,6 +255,11 @@ class StoredCrawl:
         """Not in a crawl of an older version that was not resumed since."""
         return self.scalar("SELECT count(*) FROM sqlite_master WHERE name = 'seen_run'") > 0
 
+    @cached_property
+    def has_texts(self) -> bool:
+        """Whether the database may hold main texts: not in a crawl of an older version that was not resumed since."""
+        return self.scalar("SELECT count(*) FROM sqlite_master WHERE name = 'text'") > 0
+
     def page_id(self, url: str) -> int | None:
         """The id of the page that a URL belongs to; None where it is not known as a page."""
         place = self.find(url)

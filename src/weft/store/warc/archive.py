@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import lru_cache, partial
 
 from weft.errors import Cause
-from weft.records import NOWHERE, Concluded, Failure, Fetched, FilePosition, Lease, Place
+from weft.records import NOWHERE, RENDERED_TYPE, Concluded, Failure, Fetched, FilePosition, Lease, Place
 from weft.store.visits import StoredBody
 from weft.store.warc.writer import Exchange, RevisitOf, WarcWriter, payload_digest
 
@@ -55,7 +55,7 @@ class WarcArchive:
         """Puts a page as its scripts left it into the archive's buffer; where its record lies."""
         moment = _moment(done.facts.started_ms // 1000)
         block = html.encode("utf-8", "replace")
-        return self._writer.write_conversion(done.lease.url, moment, block, "text/html; charset=utf-8")
+        return self._writer.write_conversion(done.lease.url, moment, block, RENDERED_TYPE)
 
     def _same_payload(self, body_hash: int, digest: str) -> RevisitOf | None:
         """The committed record that a revisit record may name."""

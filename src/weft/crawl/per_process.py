@@ -9,6 +9,7 @@ from pathlib import Path
 from weft.crawl.marks import ParseMark
 from weft.crawl.pipeline import Pipeline, Sketch
 from weft.crawl.reading import PageReader
+from weft.crawl.texts import TextReader
 from weft.fetch.http import user_agent_of
 from weft.plugins import LoadedPlugins
 from weft.ports import Archive
@@ -28,7 +29,8 @@ def make_pipeline(
     """The pipeline of a process. ``prefix`` begins the names of its WARC files in the folder."""
     reader = PageReader(spec, mark, LoadedPlugins(spec.plugins.parts).all("parser"))
     archive = _make_archive(spec, folder, prefix, find_body, request_head)
-    return Pipeline(spec.limits, reader, archive, _make_sketch(spec))
+    texts = TextReader(spec.extract.keywords, mark) if spec.extract.wants_text else None
+    return Pipeline(spec.limits, reader, archive, _make_sketch(spec), texts)
 
 
 def _make_archive(
