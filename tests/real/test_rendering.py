@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import struct
+import zlib
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -307,3 +309,62 @@ def test_auto_goes_on_with_what_it_has_learnt_after_a_kill(weft: Weft, site: Sit
     assert paths_of(weft.folder / "out") - {""} == wanted
     shop = rows(weft.folder / "out", "SELECT gained = samples, skipped FROM template WHERE example LIKE '%/shop/%'")
     assert shop == [(1, 0)]
+
+
+# --- pictures
+
+
+def test_screenshots_are_taken_from_the_archive_alone(weft: Weft, site: Site) -> None:
+    """In full length, with the scripts, styles and data that the crawl has stored; nobody is asked."""
+    site.page("/", ["/plain"], head='<link rel=stylesheet href="/red.css">', body='<script src="/tall.js"></script>')
+    site.page("/plain")
+    site.file("/red.css", b"html { background: #f00 }", "text/css")
+    site.file("/tall.js", b"""fetch('/height').then((r) => r.text()).then((h) => {
+        document.body.style.height = h + 'px'; document.body.style.margin = 0; })""", "text/javascript")  # fmt: skip
+    site.file("/height", b"3000", "text/plain")
+    assert weft("crawl", site.url, "-o", "out", *FAST, *RENDER, "--viewport", "800x600").code == 0
+    asked = len(site.requests)
+    run = weft("screenshot", "out", "--all", "--to", "pictures", *RENDER[2:])
+    assert run.code == 0, run.stderr
+    assert len(site.requests) == asked
+    listed = (weft.folder / "pictures" / "screenshots.csv").read_text().splitlines()
+    assert listed[0] == "url,file,note" and len(listed) == 3
+    url, name, _ = listed[1].split(",")
+    assert url == site.at("/")
+    width, height, first = _png((weft.folder / "pictures" / name).read_bytes())
+    assert width == 800 and 3000 <= height < 3100 and first == (255, 0, 0)
+    one = weft("screenshot", "out", site.at("/plain"), "--to", "one", "--format", "webp", *RENDER[2:])
+    (picture,) = (weft.folder / "one").glob("*.webp")
+    assert one.code == 0 and picture.read_bytes()[:4] == b"RIFF"
+    assert weft("screenshot", "out", "--to", "x").code == 2
+    assert "is no page of the crawl" in weft("screenshot", "out", site.at("/none"), "--to", "x", *RENDER[2:]).stderr
+
+
+def _png(content: bytes) -> tuple[int, int, tuple[int, ...]]:
+    """Width, height and the last pixel of the last row, which no text covers."""
+    width, height, _, colour = struct.unpack(">IIBB", content[16:26])
+    place, packed = 8, b""
+    while place < len(content):
+        length, kind = struct.unpack(">I4s", content[place : place + 8])
+        packed += content[place + 8 : place + 8 + length] if kind == b"IDAT" else b""
+        place += length + 12
+    size = 3 if colour == 2 else 4
+    step = width * size + 1
+    raw = zlib.decompress(packed)
+    assert len(raw) == step * height
+    rows = bytearray(step)
+    for number in range(height):
+        rows = _unfiltered(raw[number * step : (number + 1) * step], rows, size)
+    return width, height, tuple(rows[-size:][:3])
+
+
+def _unfiltered(row: bytes, above: bytearray, size: int) -> bytearray:
+    """A row of a PNG without its filter (PNG specification, section 9)."""
+    made = bytearray(row)
+    for at in range(1, len(row)):
+        left = made[at - size] if at > size else 0
+        up, corner = above[at], above[at - size] if at > size else 0
+        estimate = left + up - corner
+        nearest = min((left, up, corner), key=lambda one: abs(estimate - one))
+        made[at] = (row[at] + (0, left, up, (left + up) // 2, nearest)[row[0]]) & 255
+    return made

@@ -180,7 +180,7 @@ def test_command_line_reaches_the_specification() -> None:
     [
         ("--max-page 3", "nearest: --max-pages"),
         ("--images yes", "unknown option --images (weft crawl --help"),
-        ("--render ever", "'ever' is not no or auto or always (nearest: never)"),
+        ("--render ever", "'ever' is not no or auto or always"),
         ("--viewport 10x10", "is not WIDTHxHEIGHT, each from 100 to 10000, or mobile"),
         ("-x", "unknown option -x"),
         ("--max-pages", "needs a value, for example --max-pages 1000"),

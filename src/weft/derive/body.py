@@ -56,7 +56,7 @@ class Content(NamedTuple):
 
     def body(self) -> bytes:
         """The body, content encodings taken off; empty where nothing was answered."""
-        return self._read()[1]
+        return self._read(as_shown=False)[1]
 
     def html(self) -> str:
         """The body as text, in its own encoding; empty where it is no text."""
@@ -117,8 +117,8 @@ class Content(NamedTuple):
         with self.crawl.at_hand() as crawl:
             yield crawl
 
-    def _read(self) -> tuple[str | None, bytes]:
-        """Content-Type and body."""
+    def _read(self, *, as_shown: bool = True) -> tuple[str | None, bytes]:
+        """Content-Type and body; ``as_shown``: of the page as it was rendered, where it was."""
         if self.visit is None:
             return None, b""
         from weft.parse.content import field_that_counts
@@ -127,6 +127,9 @@ class Content(NamedTuple):
             answer = answer_of_visit(crawl, self.visit)
             if answer is None or answer.status is None:
                 return None, b""
+            if as_shown:
+                body, content_type = page_of(crawl, answer)
+                return content_type, body
             return field_that_counts(answer.header_values("content-type")), body_of(crawl, answer)
 
 

@@ -97,7 +97,7 @@ def plan_resume(spec: CrawlSpec, folder: Folder, warn: Tell) -> Plan:
 def _check_browser(spec: CrawlSpec) -> None:
     """Raises ``SpecError`` before anything is asked where pages cannot be rendered as the user wants."""
     if spec.browser.render is not RenderMode.NO:
-        from weft.crawl.rendering import check_browser
+        from weft.fetch.browser.launch import check_browser
 
         check_browser(spec)
 

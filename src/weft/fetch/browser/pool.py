@@ -104,8 +104,10 @@ class Pool:
                     return await self._render(site, url, answer)
                 except PageLost as error:
                     lost = error
-                except (BrowserGone, CommandFailed):
-                    lost = PageLost("the browser is gone")
+                except (BrowserGone, CommandFailed, TimeoutError):
+                    lost = PageLost("the browser is gone, or does not answer any more")
+                except SpecError as error:  # another one did not start in its place
+                    raise PageLost(str(error)) from None
             raise lost
 
     async def _render(self, site: str, url: str, answer: Answer) -> Rendered:
