@@ -89,6 +89,17 @@ class Refuse(msgspec.Struct, frozen=True):
     detail: str = ""
 
 
+class Answers(Protocol):
+    """What others have fetched: answers in the place of the network."""
+
+    def has(self, url: str) -> bool: ...
+
+    def answer(self, lease: Lease) -> Fetched | Failure: ...
+
+    def request_head(self, lease: Lease) -> bytes:
+        """The request that was sent; empty where nobody knows."""
+
+
 class Gate(Protocol):
     """robots.txt: stands between the queue and the lease, so that nobody can forget it."""
 

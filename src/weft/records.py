@@ -208,6 +208,9 @@ class Links(msgspec.Struct, array_like=True, gc=False):
         return map(Link, *columns)
 
 
+NOT_MODIFIED: Final = 304
+
+
 class Asked(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """What a request says beside its address, where a page's script makes it."""
 
@@ -230,6 +233,11 @@ class Lease(msgspec.Struct, frozen=True, gc=False, array_like=True):
     etag: str = ""
     last_modified: str = ""
     asked: Asked | None = None
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether only an answer that changed is wanted: one of an earlier pass is stored."""
+        return bool(self.etag or self.last_modified)
 
 
 RENDERED_TYPE: Final = "text/html; charset=utf-8"

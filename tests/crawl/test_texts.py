@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from command import Weft, call
+from until import wait_until
 from web import HTML, Site
 
 import weft
+from weft.demo.server import Served
 from weft.derive.texts import main_text_of
 
 MARKED = sorted(Path(__file__).resolve().parents[1].glob("support/marked_pages/*.html"))
@@ -76,6 +80,52 @@ def test_the_database_has_a_row_for_each_text(pages: Site, tmp_path: Path) -> No
         assert len(rows) == texts.fetchone()[0] > len(MARKED)
     db.close()
     assert (pages.at(NEWS), "Council keeps the old tram", "en", 1, None) in rows
+
+
+def texts_of(folder: Path) -> dict[str, tuple[str, str]]:
+    """URL, text and keywords of each page with a text; empty where there is no database yet."""
+    try:
+        with closing(sqlite3.connect(f"file:{folder / 'crawl.db'}?mode=ro", uri=True)) as db:
+            rows = db.execute(
+                "SELECT u.text, t.text, t.keywords FROM text t JOIN visit v ON v.id = t.visit"
+                " JOIN url u ON u.id = v.url"
+            ).fetchall()
+    except sqlite3.Error:
+        return {}
+    assert len({url for url, *_ in rows}) == len(rows), "a text came twice"
+    return {url: (text, keywords) for url, text, keywords in rows}
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_texts_survive_kills(invented: Callable[..., Served], weft: Weft, processes: str) -> None:
+    """After any number of kills each text is there once, as in the undisturbed crawl."""
+    served = invented(seed=7, hosts=2, pages=150)
+    words = ["--resolve", served.resolve, "--keywords", "5", "--processes", processes]
+    assert weft("crawl", *served.seeds, "-o", "whole", "--delay", "0", *words).code == 0
+    folder = weft.folder / "killed"
+    for texts in (3, 20, 45):
+        running = weft.start("crawl", *served.seeds, "-o", "killed", "--delay", "5ms", *words)
+        wait_until(lambda least=texts: len(texts_of(folder)) >= least, f"{texts} texts")
+        running.kill()
+        running.wait()
+    assert weft("resume", "killed", "--delay", "0").code == 0
+    whole = texts_of(weft.folder / "whole")
+    assert texts_of(folder) == whole
+    assert len(whole) > 60
+    assert weft("check", "killed").code == 0
+
+
+def test_the_index_of_documents_tells_their_places(pages: Site, tmp_path: Path) -> None:
+    """E14: status, place in the repository, statistics, URL and title; a URL that was never asked has its URL only."""
+    folder = crawl_of(pages, tmp_path / "crawl", "--max-depth", "0")
+    query = "SELECT status, title, out_links, warc_file, warc_offset, warc_length FROM document WHERE url = ?"
+    with sqlite3.connect(folder / "crawl.db") as db:
+        start = db.execute(query, (pages.url + "/",)).fetchone()
+        waiting = db.execute(query, (pages.at(NEWS),)).fetchone()
+    db.close()
+    assert start[:3] == (200, "/", len(MARKED) + 2)
+    assert (folder / "warc" / start[3]).stat().st_size >= start[4] + start[5] > 0
+    assert waiting == (None,) * 6
 
 
 def test_texts_are_kept_without_an_archive(pages: Site, tmp_path: Path) -> None:

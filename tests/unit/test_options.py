@@ -227,7 +227,7 @@ def test_command_line_reaches_the_specification() -> None:
         ("--min-depth 3 --max-depth 2", "nothing would be fetched"),
         ("-c /nonexistent.toml", "cannot read /nonexistent.toml"),
         ("-c .", "is a folder"),
-        ("-c Crawler.conf", "Crawler.conf are not read by this version"),
+        ("-c Crawler.conf", "cannot read Crawler.conf"),
     ],
 )
 def test_wrong_values_are_one_clear_sentence(words: str, part: str) -> None:

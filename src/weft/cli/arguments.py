@@ -37,8 +37,14 @@ EXAMPLES = {
     "diff": "weft diff example.org.old1 example.org --to changes.gexf",
     "rank": "weft rank example.org",
     "simulate": "weft simulate edges.tsv.gz --order bfs,in-links,weft --plot orders.svg",
+    "export": (
+        "weft export example.org --as wacz --to example.wacz\n"
+        "  weft export example.org --as mirror --to copy --rewrite-links"
+    ),
     "robots": "weft robots https://example.org/",
     "check": "weft check example.org",
+    "import": "weft import example.warc.gz -o example",
+    "warc": "weft warc check example.warc.gz",
     "demo": "weft demo",
 }
 
@@ -128,9 +134,8 @@ def _reworded(message: str) -> str:
 
 def _crawl(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("seeds", nargs="*", metavar="SEED", help="a URL, a host, or a file of them, one a line")
-    parser.add_argument(
-        "-c", "--config", metavar="FILE", help="read options and seeds from a TOML file, or RCCrawler's settings.ini"
-    )
+    files = "read options and seeds from a TOML file, RCCrawler's settings.ini, or Tarantula's Crawler.conf"
+    parser.add_argument("-c", "--config", metavar="FILE", help=files)
     _add_options(parser, lambda option: True)
 
 
@@ -159,6 +164,7 @@ def _pages(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="every URL known, the refused ones too, with their reason")
     more = f"with more fields: {', '.join(PAGE_ADDITIONS)} (measures: those of weft graph --measures)"
     parser.add_argument("--with", dest="additions", metavar="NAME,...", default="", help=more)
+    parser.add_argument("--versions", action="store_true", help="every attempt at each page, and what had changed")
     parser.add_argument("--fields", metavar="NAME,...", help="only these fields, in this order")
     where = "only pages for which it is true; may be given many times"
     parser.add_argument("--where", action="append", default=[], metavar="EXPRESSION", help=where)
@@ -290,7 +296,7 @@ def _simulate(parser: argparse.ArgumentParser) -> None:
         " your own as FILE.py:NAME; several with commas between them"
     )
     add("--order", action="append", required=True, metavar="NAMES", help=orders)
-    seeds = "start addresses, with commas between them, or a file of them (default: the crawl's, else the first source)"
+    seeds = "start addresses, with commas between them, or a file (default: the crawl's, else the page with most links)"
     add("--seeds", action="append", default=[], metavar="PAGES", help=seeds)
     by = "what importance is: pagerank, in-links, or a file with page<TAB>number a line"
     add("--by", default="pagerank", metavar="WHAT", help=f"{by} (default: pagerank)")
@@ -310,6 +316,25 @@ def _simulate(parser: argparse.ArgumentParser) -> None:
     add("--random-seed", default="0", metavar="N", help="for all that is drawn by lot (default: 0)")
 
 
+def _export(parser: argparse.ArgumentParser) -> None:
+    _folder(parser)
+    add = parser.add_argument
+    forms = "warc, wacz, index, sqlite (a file); mirror, parquet, sitemap, jsonl (a folder)"
+    add("--as", dest="form", required=True, metavar="FORM", help=forms)
+    _file(parser, "write to PATH: a file, or a new folder")
+    where = "only pages for which it is true, in the words of SQL; may be given many times"
+    add("--where", action="append", default=[], metavar="EXPRESSION", help=where)
+    add("--force", action="store_true", help="replace an export that exists")
+    add("--warc-size", metavar="SIZE", help="warc: begin a new file past SIZE, NAME-00001.warc.gz and so on")
+    add("--operator", metavar="WHO", help="warc, wacz: who ran the crawl (default: its --contact)")
+    add("--description", metavar="TEXT", help="warc, wacz: what the crawl is about")
+    add("--indexable", action="store_true", help="sitemap: without noindex, duplicate and non-canonical pages")
+    add("--rewrite-links", action="store_true", help="mirror: links lead to the files, to be browsed from disk")
+    names = "mirror: host/path, or md5 for names of one length (default: path)"
+    add("--names", choices=("path", "md5"), help=names)
+    _json(parser)
+
+
 def _robots(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("url", metavar="URL")
     _json(parser)
@@ -318,6 +343,18 @@ def _robots(parser: argparse.ArgumentParser) -> None:
 
 def _check(parser: argparse.ArgumentParser) -> None:
     _folder(parser)
+    _json(parser)
+
+
+def _import(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a WARC file, packed or not, or a WACZ file")
+    parser.add_argument("-o", "--output", "--to", metavar="DIR", help="make the crawl in DIR, a new folder")
+    _json(parser)
+
+
+def _warc(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", metavar="check", help="check: is every record whole, and what its digests say?")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a WARC file, packed or not, or a WACZ file")
     _json(parser)
 
 
@@ -347,8 +384,11 @@ _BUILDERS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "diff": _diff,
     "rank": _rank,
     "simulate": _simulate,
+    "export": _export,
     "robots": _robots,
     "check": _check,
+    "import": _import,
+    "warc": _warc,
     "demo": _demo,
 }
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from weft.crawl.pipeline import HandOver, Pipeline
+from weft.fetch.archived import ArchivedFetcher
 from weft.fetch.http import Fetcher
 from weft.ports import Browser, Returned, RoomAhead
 from weft.records import Ended, Failure, Fetched, FilePosition, Lease
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 class LocalWorker:
     """Asks by its fetcher, and finishes a few answers when the loop wants the next ones."""
 
-    def __init__(self, fetcher: Fetcher | RenderingFetcher, pipeline: Pipeline, browser: Browser | None = None) -> None:
+    def __init__(
+        self, fetcher: Fetcher | ArchivedFetcher | RenderingFetcher, pipeline: Pipeline, browser: Browser | None = None
+    ) -> None:
         self._fetcher = fetcher
         self._browser = browser
         self._pipeline = pipeline

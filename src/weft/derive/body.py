@@ -53,6 +53,7 @@ class Content(NamedTuple):
 
     crawl: StoredCrawl
     visit: int | None
+    page: int
 
     def body(self) -> bytes:
         """The body, content encodings taken off; empty where nothing was answered."""

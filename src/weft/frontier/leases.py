@@ -55,6 +55,7 @@ class Leases:
         self._site_request_ips: dict[tuple[Purpose, str], str] = {}
         self._later: list[tuple[float, int, Lease]] = []  # site requests to be tried again, by time
         self._refusals_left = 0
+        self.validators_of: Callable[[int], tuple[str, str]] | None = None  # in a further pass: of the last answer
 
     # ---- given out -------------------------------------------------------------------------------------------
 
@@ -200,7 +201,12 @@ class Leases:
                 site.delay_s = self._sites.delay_s(site.name, answer.delay_s)
                 site.owes_page = False
                 flight = self._put_in_flight(entry, site)
-                return Lease(entry.page, entry.url, site.id, PAGE, entry.depth, flight.attempts, entry.hops)
+                if self.validators_of is None:
+                    return Lease(entry.page, entry.url, site.id, PAGE, entry.depth, flight.attempts, entry.hops)
+                etag, modified = self.validators_of(entry.page)
+                return Lease(
+                    entry.page, entry.url, site.id, PAGE, entry.depth, flight.attempts, entry.hops, "", etag, modified
+                )  # fmt: skip
             match answer:
                 case Ask(lease=lease):
                     site.push(entry)

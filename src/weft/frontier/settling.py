@@ -65,6 +65,7 @@ class Settling:
         self._answered.clear()  # a tick takes all that was answered
         completed: list[tuple[int, int, int]] = []
         ended: list[tuple[str, int, str | None, int | None, int]] = []
+        unchanged: list[tuple[int, int]] = []
         redirects: list[Settled] = []
         self.waiting_again.clear()
         for done in batch:
@@ -88,6 +89,9 @@ class Settling:
             if cause is None and done.visit is not None and done.state == "C":
                 completed.append((flight.attempts, done.visit, lease.page))
                 continue
+            if cause is None and done.state == "C":
+                unchanged.append((flight.attempts, lease.page))
+                continue
             if cause is not None:
                 self._fall_back(flight, cause)
             ended.append((done.state, flight.attempts, cause.value if cause else None, done.visit, lease.page))
@@ -100,6 +104,8 @@ class Settling:
             " WHERE id = ?",
             ended,
         )
+        if unchanged:  # the newest body that is stored counts, whatever failed since
+            self._db.executemany(_UNCHANGED, unchanged)
         if redirects:
             self._pass_gates(redirects, now_ms)
         self._refuse_taken()
@@ -228,6 +234,10 @@ class Settling:
         self.brought_back = []
 
 
+_UNCHANGED = (
+    "UPDATE page SET state = 'C', attempts = ?, retry_ms = NULL, cause = NULL, visit = coalesce("
+    "(SELECT max(v.id) FROM visit v WHERE v.page = page.id AND v.status BETWEEN 200 AND 299), visit) WHERE id = ?"
+)
 _REDIRECT = (
     "SELECT v.redirect_to, coalesce(v.headers, '') FROM page p JOIN visit v ON v.id = p.visit"
     " WHERE p.id = ? AND p.state = 'C' AND v.redirect_to IS NOT NULL"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from weft.clock import Clock
@@ -96,6 +97,15 @@ class SqlFrontier:
     def retry_failed(self) -> int:
         """Puts back what failed for a passing reason (E4); how many those were."""
         return recovery.retry_failed(self._db, self.counts)
+
+    def ask_all_again(self) -> None:
+        """Puts every page that was asked back into the queue: each is asked once more, conditionally (T9)."""
+        recovery.ask_all_again(self._db)
+        self.recount_states()
+
+    def ask_conditionally(self) -> None:
+        """From now on, pages of which an answer is stored are asked for what changed."""
+        self._leases.validators_of = partial(recovery.validators_of, self._db)
 
     # ---- leases ----------------------------------------------------------------------------------------------
 

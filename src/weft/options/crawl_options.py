@@ -14,6 +14,8 @@ class CrawlOptions(TypedDict, total=False):
     scope: str
     accept: str | Sequence[str]
     reject: str | Sequence[str]
+    match: Literal["url", "name"]
+    exact_scope: bool
     max_depth: int | str | None
     min_depth: int | str
     follow: str | Sequence[str]
@@ -106,4 +108,8 @@ class CrawlOptions(TypedDict, total=False):
     graph_summary: bool
     common_log: str | PathLike[str] | None
     error_log: str | PathLike[str] | None
+    repository: str | PathLike[str] | None
+    log_file: str | PathLike[str] | None
+    log_level: int | str
+    period: float | str | None
     part: str | Sequence[str]

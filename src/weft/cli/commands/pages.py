@@ -9,10 +9,12 @@ import msgspec
 
 from weft.derive.chosen import field_names, only_fields, rows_where
 from weft.derive.read import Page, StoredCrawl
+from weft.derive.read.versions import Version, versions_of
 from weft.derive.rows import write_rows
 from weft.derive.table import Column
+from weft.errors import SpecError
 
-COLUMNS = (
+COLUMNS: tuple[Column, ...] = (
     Column("state", ("state",), 5),
     Column("http", ("status",), 4, right=True),
     Column("error or reason", ("error", "reason"), 18),
@@ -22,6 +24,15 @@ COLUMNS = (
     Column("in", ("in_links",), 6, right=True, may_go=1),
     Column("url", ("url",)),
     Column("title", ("title",), may_go=4),
+)
+
+
+VERSION_COLUMNS = (
+    Column("fetched", ("fetched_at",), 24),
+    Column("http", ("status",), 4, right=True),
+    Column("error", ("error",), 18),
+    Column("changed", ("changed",), 7),
+    Column("url", ("url",)),
 )
 
 
@@ -45,12 +56,15 @@ def _pages(crawl: StoredCrawl, args: argparse.Namespace) -> tuple[Iterable[msgsp
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.versions and (args.all or args.additions):
+        raise SpecError("pages: --versions is about attempts: not with --all or --with")
     with StoredCrawl(args.folder) as crawl:
-        rows, kind = _pages(crawl, args)
+        rows, kind = (versions_of(crawl), Version) if args.versions else _pages(crawl, args)
+        columns = VERSION_COLUMNS if args.versions else COLUMNS
         rows = rows_where(rows, kind, args.where)
         if args.fields is None:
-            write_rows(rows, kind, COLUMNS, asked=args.format, file=args.to_file, folder=crawl.folder)
+            write_rows(rows, kind, columns, asked=args.format, file=args.to_file, folder=crawl.folder)
         else:
-            chosen, narrow, columns = only_fields(rows, kind, field_names(args.fields, kind))
-            write_rows(chosen, narrow, columns, asked=args.format, file=args.to_file, folder=crawl.folder)
+            chosen, narrow, few = only_fields(rows, kind, field_names(args.fields, kind))
+            write_rows(chosen, narrow, few, asked=args.format, file=args.to_file, folder=crawl.folder)
     return 0

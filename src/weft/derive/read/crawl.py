@@ -193,6 +193,10 @@ class StoredCrawl:
             last = rows[-1][0]
             yield from rows
 
+    def sitemaps(self) -> set[str]:
+        """The URLs of all sitemaps that are known."""
+        return {row[0] for row in self._db.execute(_SITEMAPS)}
+
     # ---- one URL ---------------------------------------------------------------------------------------------
 
     def whole_url(self, text: str) -> str:
@@ -301,6 +305,7 @@ class StoredCrawl:
         return row[0]
 
 
+_SITEMAPS = "SELECT u.text FROM sitemap s JOIN url u ON u.id = s.url"
 _NEWEST_PAGE = """
 SELECT u.text FROM visit v JOIN page p ON p.id = v.page JOIN url u ON u.id = v.url
 WHERE p.site = ? AND v.status BETWEEN 200 AND 299 ORDER BY v.id DESC LIMIT 1

@@ -106,6 +106,12 @@ class Page(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """
         return self.content.select(self.url, selector)
 
+    @property
+    def ids(self) -> tuple[int, int | None]:
+        """The ids, in the database, of the page and of the visit that counts (None: there was none)."""
+        content = self.content
+        return content.page, content.visit
+
     def with_content(self, content: Content) -> Self:
         """The same page, which now knows where its body is."""
         self.__dict__["content"] = content

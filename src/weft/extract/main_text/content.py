@@ -36,6 +36,9 @@ _LEAST_MAIN: Final = 0.35
 _LEAST_ARTICLE: Final = 0.5
 """in the only ``<article>`` of a page that says nothing of itself,"""
 
+_LEAST_HEADED: Final = 0.15
+"""in the one ``<article>`` with the ``<h1>`` of a page that calls itself an article,"""
+
 _LEAST_OF_PAGE: Final = 0.5
 """and the least share of its text in the element that the page calls the main one."""
 
@@ -105,6 +108,9 @@ def _article_of(parts: Parts, declared: bool) -> Element | None:
     if main is not None:
         return _innermost(main, weights, _INNER_STEP)
     articles = parts.body.select("article")
+    headed = [each for each in articles if weights.get(each, 0.0) >= _LEAST_HEADED * total and each.select_one("h1")]
+    if declared and len(headed) == 1:
+        return _innermost(headed[0], weights, _INNER_STEP)
     alone = len(articles) == 1 and weights.get(articles[0], 0.0) >= _LEAST_ARTICLE * total
     return _innermost(parts.body, weights, _STEP) if declared or alone else None
 

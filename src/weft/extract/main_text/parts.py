@@ -110,7 +110,8 @@ class Parts:
         links = self._effort.length_of_links(element)
         if not named and element.tag not in _ASIDE:  # an id in a manual is the name of a chapter
             return links > _LINKED_ID * len(text)
-        return self.prose.weights.get(element, 0.0) < LEAST or links > _LINKED * len(text)
+        least = LEAST if element.tag == "header" else 1  # a short box is a note, a short header is the name of the site
+        return self.prose.weights.get(element, 0.0) < least or links > _LINKED * len(text)
 
 
 def _most_removed(element: Element) -> float:
