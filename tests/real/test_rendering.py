@@ -16,7 +16,7 @@ import chromium
 import pytest
 from command import Weft
 from until import wait_until
-from web import Request, Response, Site
+from web import NameServer, Request, Response, Site
 
 if chromium.program() is None:
     pytest.skip("Chromium is not installed (apt-get install chromium)", allow_module_level=True)
@@ -223,6 +223,35 @@ def test_a_page_the_browser_cannot_render_is_kept_as_it_was_received(weft: Weft,
     told = weft("show", "out", site.at("/bad"), "--rendered")
     assert told.code == 1 and "could not render" in told.stderr
     assert site.asked("/bad") == 1
+
+
+def test_scripts_see_the_cookies_of_the_crawl(weft: Weft, site: Site) -> None:
+    """A gate in a script is passed once: the next page sees its cookie, and need not load itself anew."""
+    gate = "if (!document.cookie.includes('passed=yes')) { document.cookie = 'passed=yes'; location.reload(); }"
+    made = "else document.body.insertAdjacentHTML('beforeend', '<a href=/made>x</a>')"
+    for path, links in (("/", ["/second"]), ("/second", []), ("/made", [])):
+        site.page(path, links, body=f"<script>{gate} {made}</script>")
+    assert weft("crawl", site.url, "-o", "out", *FAST, "--per-host", "1", *RENDER).code == 0
+    assert [site.asked(path) for path in ("/", "/second", "/made")] == [2, 1, 1]
+
+
+def test_endless_answers_and_names_that_lead_home_cost_nothing_but_themselves(
+    weft: Weft, site: Site, names: NameServer
+) -> None:
+    """What a page loads is cut at --max-size; names of private addresses are not connected to."""
+    port = site.url.rpartition(":")[2].strip("/")
+    site.misbehave("/endless", "endless_body")
+    script = f"""Promise.allSettled([fetch('/endless').then((r) => r.arrayBuffer()).then((b) => b.byteLength),
+        fetch('http://home.test:{port}/secret'), fetch('http://localhost:{port}/secret')])
+        .then((all) => {{ document.title = all.map((one) => one.value || 'none').join(); }})"""
+    site.page("/", body=f"<script>{script}</script>")
+    site.page("/secret")
+    names.add("home.test", "127.0.0.1")
+    place = ("--nameserver", f"127.0.0.1:{names.port}", "--resolve", "www.test=127.0.0.1")
+    run = weft("crawl", f"http://www.test:{port}/", "-o", "out", *FAST, *RENDER, "--max-size", "1M", *place)
+    assert run.code == 0, run.stderr
+    assert "<title>1000000,none,none</title>" in weft("show", "out", f"http://www.test:{port}/", "--rendered").stdout
+    assert site.asked("/secret") == 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has no sandbox")

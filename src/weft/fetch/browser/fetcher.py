@@ -113,7 +113,8 @@ class RenderingFetcher:
             return await self._resources.answer(request, lease.url)
 
         try:
-            return await self._pool.render(site_of(lease.url), lease.url, serve)
+            cookies = self._resources.cookies_of(lease.url)
+            return await self._pool.render(site_of(lease.url), lease.url, serve, cookies)
         except PageLost as lost:
             return Rendered("", note=f"{GIVEN_UP}: {lost}")
 

@@ -95,13 +95,13 @@ class Pool:
 
     # ---- pages -----------------------------------------------------------------------------------------------
 
-    async def render(self, site: str, url: str, answer: Answer) -> Rendered:
+    async def render(self, site: str, url: str, answer: Answer, cookies: str = "") -> Rendered:
         """The rendered page, tried again where it takes its tab or the browser down; then ``PageLost``."""
         async with self._room:
             lost = PageLost("the browser is gone")
             for _ in range(TRIES):
                 try:
-                    return await self._render(site, url, answer)
+                    return await self._render(site, url, answer, cookies)
                 except PageLost as error:
                     lost = error
                 except (BrowserGone, CommandFailed, TimeoutError):
@@ -110,7 +110,7 @@ class Pool:
                     raise PageLost(str(error)) from None
             raise lost
 
-    async def _render(self, site: str, url: str, answer: Answer) -> Rendered:
+    async def _render(self, site: str, url: str, answer: Answer, cookies: str) -> Rendered:
         async with self._renewing:
             if self._chromium.gone or self._pages >= PAGES_OF_A_BROWSER:
                 await self._renew()
@@ -119,7 +119,7 @@ class Pool:
         self._pages += 1
         self._busy += 1
         try:
-            rendered = await tab.render(url, answer)
+            rendered = await tab.render(url, answer, cookies)
             await tab.clean()
         except BaseException:
             self._busy -= 1

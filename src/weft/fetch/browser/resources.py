@@ -73,6 +73,10 @@ class Resources:
             outcome = await self._shared.get(request.url, lambda: self._fetch(request))
         return outcome if isinstance(outcome, Fetched) else None
 
+    def cookies_of(self, url: str) -> str:
+        """The cookies that a URL is asked with, as its Cookie header has them."""
+        return (self._jar.header_for(url, time.time()) or "") if self._jar is not None else ""
+
     def _is_asked(self, request: PageRequest, page_url: str) -> bool:
         if request.method not in METHODS:
             return False
@@ -85,10 +89,9 @@ class Resources:
         said = next((value for name, value in request.headers if name.lower() == "cookie"), "")
         if self._jar is None or not said:
             return
-        now_s = time.time()
-        known = frozenset((self._jar.header_for(request.url, now_s) or "").split("; "))
+        known = frozenset(self.cookies_of(request.url).split("; "))
         new = [f"{pair}; Path=/" for pair in said.split("; ") if pair not in known]
-        self._jar.store(request.url, new, now_s)
+        self._jar.store(request.url, new, time.time())
 
     async def _fetch(self, request: PageRequest) -> Outcome:
         """Asks, when it is the turn of the site and of its address."""

@@ -88,12 +88,19 @@ class Tab:
 
     # ---- one page --------------------------------------------------------------------------------------------
 
-    async def render(self, url: str, answer: Answer) -> Rendered:
-        """The page at a URL as it stands when it is quiet; raises ``PageLost`` or ``BrowserGone``."""
+    async def render(self, url: str, answer: Answer, cookies: str = "") -> Rendered:
+        """The page at a URL as it stands when it is quiet; raises ``PageLost`` or ``BrowserGone``.
+
+        ``cookies`` is the value of the Cookie header that the page is asked with: its scripts may look at them.
+        """
         self._begin(url, answer)
         self.pages += 1
         started = time.monotonic()
         deadline = started + self._settings.wait_s
+        if cookies:
+            pairs = (pair.partition("=") for pair in cookies.split("; "))
+            known = [{"name": name, "value": value, "url": url, "path": "/"} for name, _, value in pairs]
+            self._chromium.send("Network.setCookies", self.session, cookies=known)
         self._chromium.send("Page.navigate", self.session, url=url)
         await self._let_settle(deadline)
         await self._do_more(deadline)

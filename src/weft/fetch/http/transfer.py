@@ -88,12 +88,7 @@ class Transfer:
         lease = self.lease
         url = lease.url
         secure = url.startswith("https:")
-        # rules count as far as RFC 9309 has them read, and sitemaps up to their own bound, however small the pages are
-        # that the user wants
-        purpose = lease.purpose
-        self.max_size_b = (
-            self._fetcher.max_size_b if purpose is PAGE else ROBOTS_B if purpose is _ROBOTS else MAX_SITEMAP_B
-        )
+        self.max_size_b = self._fetcher.max_size_b if lease.purpose is PAGE else self._bound_of(lease.purpose)
         self.addresses = addresses
         self.renewed = False
         self._set(pycurl.URL, url)
@@ -112,6 +107,12 @@ class Transfer:
         # An error in TLS on the first attempt may have been the wish for a certificate: listen at the next.
         if self.probing or (secure and lease.attempt > 1):
             self.listen(secure and lease.attempt > 1)
+
+    def _bound_of(self, purpose: Purpose) -> int:
+        """The most that counts of a body. robots.txt and sitemaps have bounds of their own, however small pages are."""
+        if purpose is _ROBOTS:
+            return ROBOTS_B
+        return MAX_SITEMAP_B if purpose is Purpose.SITEMAP else self._fetcher.max_size_b
 
     def _ask(self, asked: Asked | None) -> None:
         """Set the method and the body of a request; None: those of any other."""
