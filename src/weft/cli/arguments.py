@@ -27,6 +27,7 @@ EXAMPLES = {
     "stats": "weft stats example.org\n  weft stats example.org -o report.html",
     "duplicates": "weft duplicates example.org --threshold 0.9 -o duplicates.csv",
     "show": "weft show example.org https://example.org/ --text",
+    "screenshot": "weft screenshot example.org https://example.org/ --to pictures",
     "keywords": "weft keywords example.org https://example.org/about",
     "why": "weft why example.org https://example.org/missing",
     "graph": (
@@ -212,7 +213,19 @@ def _show(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--headers", action="store_true", help="the status line and headers as received")
     what.add_argument("--body", action="store_true", help="the body, decoded, byte for byte")
     what.add_argument("--text", action="store_true", help="the visible text")
+    what.add_argument("--rendered", action="store_true", help="the page as its scripts left it (--render), in UTF-8")
     what.add_argument("--markdown", action="store_true", help="the main text as Markdown")
+
+
+def _screenshot(parser: argparse.ArgumentParser) -> None:
+    _folder(parser)
+    parser.add_argument("url", metavar="URL", nargs="?", help="a page of the crawl")
+    parser.add_argument("--all", action="store_true", help="all HTML pages that were answered well")
+    parser.add_argument("--to", metavar="FOLDER", required=True, help="write pictures and a list of them there")
+    parser.add_argument("--format", choices=("png", "webp"), default="png", help="their form (default: png)")
+    parser.add_argument("--browser", metavar="PATH", help="the Chromium to start")
+    without = "no: without the sandbox, as root has to"
+    parser.add_argument("--browser-sandbox", choices=("yes", "no"), help=without)
 
 
 def _keywords(parser: argparse.ArgumentParser) -> None:
@@ -365,6 +378,7 @@ _BUILDERS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "stats": _stats,
     "duplicates": _duplicates,
     "show": _show,
+    "screenshot": _screenshot,
     "keywords": _keywords,
     "why": _why,
     "graph": _graph,

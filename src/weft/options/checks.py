@@ -238,3 +238,17 @@ def text_file(path: Path) -> None:
         path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise ValueError(f"{path} is not UTF-8 text") from None
+
+
+def viewport(text: str) -> str:
+    """The size of a window, or ValueError."""
+    width, cross, height = text.partition("x")
+    sizes = [int(part) for part in (width, height) if part.isascii() and part.isdecimal()]
+    if text != "mobile" and not (cross and len(sizes) == 2 and all(100 <= size <= 10_000 for size in sizes)):
+        raise ValueError(f"{text!r} is not WIDTHxHEIGHT, each from 100 to 10000, or mobile")
+    return text
+
+
+def blocked_types() -> tuple[str, ...]:
+    """What pages load and can do without."""
+    return ("image", "media", "font", "stylesheet", "script", "xhr", "document")

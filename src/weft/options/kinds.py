@@ -22,6 +22,7 @@ def _link_kinds() -> Sequence[str]:
 
 READERS: dict[str, Kind] = {
     "addresses": several("HOST=ADDRESS", checks.resolution, "HOST=ADDRESS"),
+    "blocked types": choice("TYPES", checks.blocked_types, "types of what pages load"),
     "certificate with key": file(checks.certificate_with_key),
     "certificates": file(checks.certificates),
     "credentials": several("USER:PASSWORD@HOST", checks.credentials, "USER:PASSWORD@HOST"),
@@ -43,6 +44,8 @@ READERS: dict[str, Kind] = {
     "sites": site_paces(),
     "text": text("TEXT"),
     "text file": file(checks.text_file),
+    "viewport": text("WxH|mobile", checks.viewport, "WIDTHxHEIGHT, or mobile"),
+    "wait for": text("CSS|SECONDS"),
     "who": text("WHO"),
 }
 """What texts and lists can be, by the names that types of the specification use."""
