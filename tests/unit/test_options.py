@@ -250,7 +250,7 @@ def test_no_seed() -> None:
 
 
 def test_words_of_later_pieces_are_unknown() -> None:
-    later = "render images documents extract pattern select db"
+    later = "render images documents db"
     for name in later.split():
         assert f"unknown option --{name} " in failure(SEED, f"--{name}", "x")
 

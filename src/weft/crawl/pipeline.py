@@ -9,14 +9,15 @@ import traceback
 from collections.abc import Callable
 from typing import assert_never
 
-from weft.crawl.conclude import conclude, conclude_failure, is_shown, target_of
+from weft.crawl.conclude import conclude, conclude_failure, is_shown, target_of, with_detail
+from weft.crawl.items import ItemReader
 from weft.crawl.reading import PageReader
 from weft.crawl.texts import TextReader
 from weft.errors import Cause
 from weft.parse.content import declared_type
 from weft.parse.html import NeedsTree
 from weft.ports import Archive
-from weft.records import PAGE, Failure, Fetched, Lease, Parsed, Processed
+from weft.records import PAGE, Failure, Fetched, Item, Lease, Parsed, Processed
 from weft.spec import Limits
 
 Sketch = Callable[[str], bytes]
@@ -30,18 +31,21 @@ class Pipeline:
     """Decode (``fetch.decode``, before the answer comes here), parse, conclude, sketch, extract, archive."""
 
     def __init__(
-        self, limits: Limits, reader: PageReader, archive: Archive, sketch: Sketch | None, texts: TextReader | None
-    ) -> None:
+        self, limits: Limits, reader: PageReader, archive: Archive, sketch: Sketch | None, texts: TextReader | None,
+        items: ItemReader | None,
+    ) -> None:  # fmt: skip
         self._limits = limits
         self._reader = reader
         self._sketch = sketch
         self._texts = texts
+        self._items = items
         self.archive = archive
         self._hand_over: HandOver | None = None
 
     def process(self, lease: Lease, answer: Fetched | Failure) -> Processed | None:
         """One answer with its conclusion and its place in the archive. None: another process reads it."""
         text, sketch, bug, main_text = "", b"", "", None
+        items: list[Item] = []
         said = answer
         try:
             match answer:
@@ -59,6 +63,9 @@ class Pipeline:
                 sketch, bug = _sketched(self._sketch, text)
             if self._texts is not None and done.is_stored_2xx and isinstance(answer, Fetched):
                 main_text, bug = self._texts.read(lease, answer, done.facts.language)
+            if self._items is not None and done.is_stored_2xx and isinstance(answer, Fetched):
+                found = self._items.read(lease, answer, done.facts, done.links.targets)
+                items, bug, done = found.items, found.bug or bug, with_detail(done, found.problem)
         except NeedsTree:
             assert self._hand_over is not None and isinstance(answer, Fetched)
             self._hand_over(lease, answer)
@@ -68,7 +75,7 @@ class Pipeline:
             done = conclude_failure(lease, said, self._limits)
         place = self.archive.keep(done, answer)
         return Processed(
-            done=done, place=place, sketch=sketch, bug=bug, text=main_text,
+            done=done, place=place, sketch=sketch, bug=bug, text=main_text, items=items,
             answer=None if lease.purpose is PAGE else said,
         )  # fmt: skip
 

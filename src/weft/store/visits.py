@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from weft.db.connection import insert
-from weft.records import Facts, FilePosition, PageText, Visit
+from weft.records import Facts, FilePosition, Item, PageText, Visit
 from weft.store.bodies import SharedBodies
+from weft.store.items import Items
 
 _OWN = ("id", "page", "url", "purpose", "attempt", "out_links", "external_links", "warc")
 _PLACE = ("warc_offset", "warc_length", "digest", "revisit")
@@ -41,6 +42,7 @@ class SqlStore:
         self._bodies: set[int] = set()
         self._all_bodies = self._next_visit == 1  # a new crawl: what is not in the set is new
         self._shared: SharedBodies | None = None
+        self._items = Items(connection)
 
     def next_visit(self) -> int:
         number = self._next_visit
@@ -88,6 +90,7 @@ class SqlStore:
         positions: Mapping[str, FilePosition],
         sketches: Sequence[tuple[int, bytes]] = (),
         texts: Sequence[tuple[int, PageText]] = (),
+        items: Sequence[tuple[Visit, Sequence[Item]]] = (),
     ) -> None:
         """All of one tick, inside the caller's transaction."""
         self._db.executemany(
@@ -99,6 +102,8 @@ class SqlStore:
         self._db.executemany("INSERT INTO link_pack VALUES(?, ?)", packs)
         self._db.executemany("INSERT INTO sketch VALUES(?, ?)", sketches)
         write_texts(self._db, texts)
+        if items:
+            self.totals["items"] += self._items.write(items)
         self._db.executemany("INSERT OR REPLACE INTO counter VALUES(?, ?)", list(self.totals.items()))
 
     def bug(self, at_ms: int, url: str, traceback: str) -> None:
