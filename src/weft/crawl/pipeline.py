@@ -9,6 +9,8 @@ import traceback
 from collections.abc import Callable
 from typing import assert_never
 
+import msgspec
+
 from weft.crawl.conclude import conclude, conclude_failure, is_shown, target_of
 from weft.crawl.reading import PageReader
 from weft.crawl.texts import TextReader
@@ -16,7 +18,18 @@ from weft.errors import Cause
 from weft.parse.content import declared_type
 from weft.parse.html import NeedsTree
 from weft.ports import Archive
-from weft.records import PAGE, Failure, Fetched, Lease, Parsed, Processed
+from weft.records import (
+    NOWHERE,
+    PAGE,
+    Concluded,
+    Failure,
+    Fetched,
+    Lease,
+    Parsed,
+    Processed,
+    Rendered,
+    Rendering,
+)
 from weft.spec import Limits
 
 Sketch = Callable[[str], bytes]
@@ -42,6 +55,7 @@ class Pipeline:
     def process(self, lease: Lease, answer: Fetched | Failure) -> Processed | None:
         """One answer with its conclusion and its place in the archive. None: another process reads it."""
         text, sketch, bug, main_text = "", b"", "", None
+        rendering: Rendering | None = None
         said = answer
         try:
             match answer:
@@ -52,7 +66,7 @@ class Pipeline:
                     target = target_of(lease, answer)
                     parsed = self._parsed(lease, answer, fields, target)
                     done = conclude(lease, answer, fields, target, parsed)
-                    text = parsed.text
+                    text, rendering = parsed.text, parsed.rendering
                 case _:
                     assert_never(answer)
             if text and self._sketch is not None and done.is_stored_2xx:
@@ -67,8 +81,10 @@ class Pipeline:
             said, bug = bug_being_handled(), traceback.format_exc()
             done = conclude_failure(lease, said, self._limits)
         place = self.archive.keep(done, answer)
+        if rendering is not None and isinstance(answer, Fetched) and answer.rendered is not None:
+            rendering = self._kept(done, answer.rendered, rendering)
         return Processed(
-            done=done, place=place, sketch=sketch, bug=bug, text=main_text,
+            done=done, place=place, sketch=sketch, rendering=rendering, bug=bug, text=main_text,
             answer=None if lease.purpose is PAGE else said,
         )  # fmt: skip
 
@@ -79,6 +95,11 @@ class Pipeline:
         if lease.purpose is not PAGE:
             return Parsed(type=declared_type(fields.get("content-type")))
         return self._reader.read(answer, lease.url, fields)
+
+    def _kept(self, done: Concluded, rendered: Rendered, rendering: Rendering) -> Rendering:
+        """The page as its scripts left it goes into the archive, behind the answer that it was made of."""
+        place = self.archive.keep_rendered(done, rendered.html) if rendered.html else NOWHERE
+        return msgspec.structs.replace(rendering, place=place)
 
     def hand_over(self, to: HandOver | None) -> None:
         """Pages that need a tree go to ``to`` from now on. None: they are read here, as all others."""

@@ -32,7 +32,7 @@ from weft.run.recrawl import NextPass, next_pass
 from weft.run.results import check_repository
 from weft.run.signals import ending_signals
 from weft.seeds.lists import Seed, default_folder, read_seeds
-from weft.spec import CrawlSpec, Limits, PageOrder, Politeness, SitePace
+from weft.spec import CrawlSpec, Limits, PageOrder, Politeness, RenderMode, SitePace
 from weft.store.state import is_seeded
 from weft.store.warc.recovery import our_files
 from weft.text.human import command
@@ -82,6 +82,7 @@ def plan_crawl(spec: CrawlSpec, output: str | None, *, fresh: bool, warn: Tell) 
     seeds = read_seeds(spec.seeds, warn) if spec.seeds else []
     folder = Folder(Path(output or default_folder(seeds[0])))
     check_parts(spec.plugins.parts, folder.path)
+    _check_browser(spec)
     check_repository(spec, folder)
     _check_goal(spec.limits)
     if folder.exists and fresh:
@@ -109,6 +110,7 @@ def plan_crawl(spec: CrawlSpec, output: str | None, *, fresh: bool, warn: Tell) 
 def plan_resume(spec: CrawlSpec, folder: Folder, warn: Tell) -> Plan:
     """The crawl of a folder with the limits given now."""
     check_parts(spec.plugins.parts, folder.path)
+    _check_browser(spec)
     check_repository(spec, folder)
     _check_goal(spec.limits)
     _make_ready(folder)
@@ -119,6 +121,14 @@ def plan_resume(spec: CrawlSpec, folder: Folder, warn: Tell) -> Plan:
     if following is not None and not following.is_due(time.time_ns() // 1_000_000):
         following = None  # a resume tries again what failed
     return Plan(spec, folder, seeds, limits_changed=_limits_changed(old, spec), next_pass=following)
+
+
+def _check_browser(spec: CrawlSpec) -> None:
+    """Raises ``SpecError`` before anything is asked where pages cannot be rendered as the user wants."""
+    if spec.browser.render is not RenderMode.NO:
+        from weft.fetch.browser.launch import check_browser
+
+        check_browser(spec)
 
 
 def _write_spec(folder: Folder, spec: CrawlSpec) -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import lru_cache, partial
 
 from weft.errors import Cause
-from weft.records import NOT_MODIFIED, NOWHERE, Concluded, Failure, Fetched, FilePosition, Lease, Place
+from weft.records import NOT_MODIFIED, NOWHERE, RENDERED_TYPE, Concluded, Failure, Fetched, FilePosition, Lease, Place
 from weft.store.visits import StoredBody
 from weft.store.warc.writer import Exchange, RevisitOf, WarcWriter, payload_digest
 
@@ -52,6 +52,12 @@ class WarcArchive:
                 )
                 return self._writer.write_exchange(exchange, same_as)
 
+    def keep_rendered(self, done: Concluded, html: str) -> Place:
+        """Puts a page as its scripts left it into the archive's buffer; where its record lies."""
+        moment = _moment(done.facts.started_ms // 1000)
+        block = html.encode("utf-8", "replace")
+        return self._writer.write_conversion(done.lease.url, moment, block, RENDERED_TYPE)
+
     def _same_payload(self, body_hash: int, digest: str) -> RevisitOf | None:
         """The committed record that a revisit record may name."""
         stored = self._find_body(body_hash, digest)
@@ -82,6 +88,9 @@ class NoArchive:
         if done.facts.hash is None or not isinstance(answer, Fetched):
             return NOWHERE
         return Place(digest=payload_digest(answer.body))
+
+    def keep_rendered(self, done: Concluded, html: str) -> Place:
+        return NOWHERE
 
     def flush(self) -> None:
         return
