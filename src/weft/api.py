@@ -78,7 +78,9 @@ async def crawl(
         plan = plan_crawl(spec_of(seeds, options), str(path), fresh=False, warn=_logger.warning)
         stream = _Stream()
         running = await stack.enter_async_context(
-            open_crawl(plan.spec, plan.folder, plan.seeds, [stream], limits_changed=plan.limits_changed)
+            open_crawl(
+                plan.spec, plan.folder, plan.seeds, [stream], limits_changed=plan.limits_changed, ranks=plan.ranks
+            )
         )
         running.hold_back(stream.is_full)
         stored = stack.enter_context(StoredCrawl(path))

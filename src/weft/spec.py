@@ -370,6 +370,14 @@ class Politeness(msgspec.Struct, frozen=True, kw_only=True):
     order: Annotated[
         PageOrder, About("which page next: docs/ordering.md compares the orders", "weft", group="Scope")
     ] = PageOrder.BFS
+    ranks: Annotated[
+        FileName,
+        About(
+            "the ranks for --order path-cost: FILE with page<TAB>rank a line, or the folder of an earlier crawl",
+            "ranks.tsv",
+            group="Scope",
+        ),
+    ] = None
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import zlib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -82,6 +83,23 @@ def test_several_workers_fetch_the_same_pages(weft: Weft, invented: Callable[...
     )  # fmt: skip
     assert ended.code == 0, ended.stderr
     assert set(first_fetches(weft.folder / "out")) == set(served.web.expected())
+
+
+def test_ranks_that_are_given_price_the_paths(weft: Weft, invented: Callable[..., Served]) -> None:
+    """P2: with the ranks of a file a cheaper path takes the place of another one at once, live as simulated."""
+    served = invented(seed=9, hosts=2, pages=240)
+    graph = graph_of_web(served.web, "web")
+    ranks: dict[str, float] = {name: 1 + zlib.crc32(name.encode()) % 10 for name in graph.names}
+    (weft.folder / "ranks.tsv").write_text("".join(f"{name}\t{rank}\n" for name, rank in ranks.items()))
+    ended = weft(*words(served, "path-cost"), "--ranks", "ranks.tsv")
+    assert ended.code == 0, ended.stderr
+    simulation = Simulation(graph, order_of("path-cost", Settings(ranks=ranks)), graph.seeds)
+    expected = [simulation.name_of(page) for page in simulation.steps()]
+    assert first_fetches(weft.folder / "out") == expected
+    (weft.folder / "ranks.tsv").write_text("a\t1\nb\t0\n")
+    ended = weft("crawl", *served.seeds, "-o", "other", "--order", "path-cost", "--ranks", "ranks.tsv")
+    assert ended.code == 2
+    assert "line 2" in ended.stderr
 
 
 def test_goals_end_a_crawl(weft: Weft, invented: Callable[..., Served]) -> None:

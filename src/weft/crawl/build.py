@@ -6,7 +6,7 @@ that turns them. Each part gets the ports that it uses by name.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -68,7 +68,10 @@ class Stages(NamedTuple):
     duplicates: Skips | None  # whose links are not followed; None: all are
 
 
-def make_stages(spec: CrawlSpec, opened: Opened, seed_urls: list[str], answers: Answers | None = None) -> Stages:
+def make_stages(
+    spec: CrawlSpec, opened: Opened, seed_urls: list[str], answers: Answers | None = None,
+    ranks: Mapping[str, float] | None = None,
+) -> Stages:  # fmt: skip
     """All stages of a crawl, in the order in which they need each other; with ``answers`` nothing else is a page."""
     connection, state = opened.database.connection, opened.state
     clock = Clock(state.last_tick_ms)
@@ -82,7 +85,7 @@ def make_stages(spec: CrawlSpec, opened: Opened, seed_urls: list[str], answers: 
     policies = Policies(judge, robots, normalizer, judge.paces)
     memory = Memory(state.hash_seed, _cache_entries(spec))
     frontier = SqlFrontier(
-        connection, spec, policies, schedule, clock, resolver.cached, memory, _make_order(spec.politeness.order)
+        connection, spec, policies, schedule, clock, resolver.cached, memory, _make_order(spec.politeness.order, ranks)
     )
     return Stages(
         clock=clock,
@@ -100,24 +103,25 @@ def make_stages(spec: CrawlSpec, opened: Opened, seed_urls: list[str], answers: 
     )
 
 
-def _make_order(order: PageOrder) -> Order | None:
+def _make_order(order: PageOrder, ranks: Mapping[str, float] | None) -> Order | None:
     """The strategy; None for those that need no more than the depth of a page and the number of its visit."""
     if order in (PageOrder.BFS, PageOrder.DFS):
         return None
     from weft.frontier.order.table import Settings, order_of
 
-    return order_of(order, Settings())
+    return order_of(order, Settings(ranks=ranks))
 
 
 @asynccontextmanager
 async def open_crawl(
     spec: CrawlSpec, folder: Folder, seeds: Iterable[Seed], observers: Sequence[Observer], *,
     limits_changed: bool = False, new_pass: bool = False, fork_server: ForkServer | None = None,
-    answers: Answers | None = None,
+    answers: Answers | None = None, ranks: Mapping[str, float] | None = None,
 ) -> AsyncIterator[OpenCrawl]:  # fmt: skip
     """A crawl ready to run, its folder locked; all that it holds is freed at the end, whatever happens.
 
     ``new_pass``: every page that was asked is asked again. ``answers``: these are taken in the place of the network.
+    ``ranks``: of pages by their URLs, for the order path-cost.
     """
     async with AsyncExitStack() as stack:
         fork_server = fork_server or make_fork_server(spec)  # before there is a lock or a socket to be inherited
@@ -128,7 +132,7 @@ async def open_crawl(
         is_new = not opened.state.is_seeded
         new_seeds = list(seeds) if is_new else []
         seed_urls = [seed.url for seed in new_seeds] or opened.state.seed_urls()
-        one = make_stages(spec, opened, seed_urls, answers)
+        one = make_stages(spec, opened, seed_urls, answers, ranks)
         stack.enter_context(marking(opened))  # the file of the pages being read
         stack.push_async_callback(one.resolver.close)
         hosts = {host_of(url) for url in seed_urls}

@@ -25,6 +25,7 @@ class CrawlOptions(TypedDict, total=False):
     html_only: bool
     sitemaps: Literal["yes", "no", "only"] | bool
     order: Literal["bfs", "dfs", "path-cost", "in-links", "opic", "pagerank", "large-sites-first", "random", "weft"]
+    ranks: str | PathLike[str] | None
     max_pages: int | str | None
     max_time: float | str | None
     max_pages_per_site: int | str | None

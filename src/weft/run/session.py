@@ -32,7 +32,7 @@ from weft.run.recrawl import NextPass, next_pass
 from weft.run.results import check_repository
 from weft.run.signals import ending_signals
 from weft.seeds.lists import Seed, default_folder, read_seeds
-from weft.spec import CrawlSpec, Limits, Politeness, RenderMode, SitePace
+from weft.spec import CrawlSpec, Limits, PageOrder, Politeness, RenderMode, SitePace
 from weft.store.state import is_seeded
 from weft.store.warc.recovery import our_files
 from weft.text.human import command
@@ -57,11 +57,24 @@ class Plan:
         next_pass: NextPass | None = None, answers: Answers | None = None,
     ) -> None:  # fmt: skip
         self.spec = spec
+        self.ranks = _ranks_of(spec)
         self.folder = folder
         self.seeds = seeds
         self.limits_changed = limits_changed
         self.answers = answers  # an import: what others have fetched
         self.next_pass = next_pass  # which this run is if it is due; None: the last pass is not over, or the only one
+
+
+def _ranks_of(spec: CrawlSpec) -> Mapping[str, float] | None:
+    """The ranks that the user gives, by URL; ``SpecError`` where they cannot be read. None: links make them."""
+    file = spec.politeness.ranks
+    if file is None:
+        return None
+    if spec.politeness.order is not PageOrder.PATH_COST:
+        raise SpecError("--ranks is for --order path-cost")
+    from weft.derive.simulate.ranks import ranks_from
+
+    return ranks_from(Path(file))
 
 
 def plan_crawl(spec: CrawlSpec, output: str | None, *, fresh: bool, warn: Tell) -> Plan:
@@ -278,6 +291,7 @@ class Run:
             new_pass=plan.next_pass is not None,
             answers=plan.answers,
             fork_server=fork_server,
+            ranks=plan.ranks,
         ) as crawl:
             self._crawl = crawl
             _stop_by_signals(crawl)
