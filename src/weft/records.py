@@ -42,6 +42,7 @@ class StopReason(StrEnum):
     WAITING = "waiting"
     STOPPED = "stopped"
     FINISHER = "finisher"
+    GOALS = "goals"
     FAILED = "failed"
     DISK_FULL = "disk full"
     KILLED = "killed"  # what is said of a run that could not say why it ended
@@ -49,7 +50,7 @@ class StopReason(StrEnum):
     @property
     def exit_code(self) -> int:
         match self:
-            case StopReason.DONE | StopReason.FINISHER:
+            case StopReason.DONE | StopReason.FINISHER | StopReason.GOALS:
                 return 0
             case StopReason.MAX_PAGES | StopReason.MAX_TIME | StopReason.MIN_DEPTH:
                 return 0

@@ -270,6 +270,11 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     max_time_s: Annotated[float | None, About("stop this run after TIME", "2h", low=0.001, usual=True)] = None
     max_pages_per_site: Annotated[int | None, About("at most N pages of each site", "500", low=1)] = None
     max_time_per_site_s: Annotated[float | None, About("at most TIME on each site", "1h", low=0.001)] = None
+    goal: Annotated[
+        Text,
+        About("look for pages for which it is true, over url, title, depth, status, type", "\"title like '%job%'\""),
+    ] = None
+    goals: Annotated[int | None, About("stop when N pages for which --goal is true were fetched", "10", low=1)] = None
     timeout_s: Annotated[float, About("a whole request, connecting included", low=0.001, high=DAY_S)] = 30.0
     connect_timeout_s: Annotated[float, About("connecting alone", low=0.001, high=3_600)] = 10.0
     max_size_b: Annotated[
@@ -665,6 +670,10 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     fresh: Annotated[bool, About("set an older crawl of that folder aside and start anew", may_change=False)] = False
     quiet: Annotated[bool, About("show errors only")] = False
     watch: Annotated[bool, About("stay, and do each pass of --period when it is due")] = False
+    json_progress: Annotated[bool, About("tell how far it is as a JSON object a line, on stderr")] = False
+    metrics: Annotated[
+        Text, About("serve numbers for Prometheus at PORT of this machine alone, or at ADDRESS:PORT", "9100")
+    ] = None
     log: Annotated[
         ShownLogs, About("show the lines of the logs too: screen for both, common or error for one", "screen")
     ] = ShownLogs.FILES

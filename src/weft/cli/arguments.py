@@ -319,7 +319,7 @@ def _simulate(parser: argparse.ArgumentParser) -> None:
 def _export(parser: argparse.ArgumentParser) -> None:
     _folder(parser)
     add = parser.add_argument
-    forms = "warc, wacz, index, sqlite (a file); mirror, parquet, sitemap, jsonl (a folder)"
+    forms = "warc, wacz, index, sqlite (a file); mirror, parquet, sitemap, jsonl, markdown (a folder)"
     add("--as", dest="form", required=True, metavar="FORM", help=forms)
     _file(parser, "write to PATH: a file, or a new folder")
     where = "only pages for which it is true, in the words of SQL; may be given many times"
@@ -347,7 +347,8 @@ def _check(parser: argparse.ArgumentParser) -> None:
 
 
 def _import(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a WARC file, packed or not, or a WACZ file")
+    files = "archives: .warc, .warc.gz, .wacz; or tables: .jsonl (url, title, text), .csv (source, target)"
+    parser.add_argument("files", nargs="+", metavar="FILE", help=files)
     parser.add_argument("-o", "--output", "--to", metavar="DIR", help="make the crawl in DIR, a new folder")
     _json(parser)
 

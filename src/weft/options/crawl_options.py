@@ -29,6 +29,8 @@ class CrawlOptions(TypedDict, total=False):
     max_time: float | str | None
     max_pages_per_site: int | str | None
     max_time_per_site: float | str | None
+    goal: str | None
+    goals: int | str | None
     timeout: float | str
     connect_timeout: float | str
     max_size: int | str

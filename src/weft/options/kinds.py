@@ -33,7 +33,7 @@ READERS: dict[str, Kind] = {
     "hosts": several("HOST", checks.host_with_port, "a host, or host:port"),
     "links": choice("KINDS", _link_kinds, "kinds of links"),
     "log": place(check=checks.log_to_go_on_with),
-    "log or screen": place(ON_SCREEN, check=checks.log_to_go_on_with),
+    "log or screen": place(ON_SCREEN, check=checks.words_to_go_on_with),
     "name servers": several("ADDRESS", checks.nameserver, "the address of a name server"),
     "networks": several("CIDR", checks.network, "a network such as 10.0.0.0/8"),
     "parts": own_parts(),
