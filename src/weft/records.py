@@ -98,15 +98,22 @@ LEADS_ON: Final = "redirect"
 
 
 class Purpose(IntEnum):
-    """Why an address is asked: a page of the crawl, or a site request the crawl needs for itself."""
+    """Why an address is asked: a page or a file of the crawl, or a site request the crawl needs for itself."""
 
     PAGE = 0
     ROBOTS = 1
     SITEMAP = 2
+    FILE = 3
+
+    @property
+    def is_queued(self) -> bool:
+        """Whether the address is an entry of the queue, in the table ``page``."""
+        return self is PAGE or self is FILE
 
 
 PAGE: Final = Purpose.PAGE
-"""The same member, found at once: Python searches for those of an enumeration, and this one is asked for all along."""
+FILE: Final = Purpose.FILE
+"""The same members, found at once: Python searches for those of an enumeration, and these are asked for all along."""
 
 
 class Link(NamedTuple):
@@ -324,6 +331,13 @@ class Facts(msgspec.Struct, frozen=True, gc=False, array_like=True, kw_only=True
     headers: str | None = None
 
 
+class FileFacts(msgspec.Struct, frozen=True, gc=False, array_like=True, kw_only=True):
+    """What a stored file has shown of itself. The names are those of the columns of ``file_fact``."""
+
+    width: int | None = None  # of an image, in pixels
+    height: int | None = None
+
+
 class Decision(msgspec.Struct, frozen=True, gc=False, array_like=True, kw_only=True):
     """What follows for a lease that ended. Nothing: its page is done."""
 
@@ -353,6 +367,7 @@ class Concluded(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     condemns: Cause | None = None  # for which the origin is given up, where it was met too often
     is_stored_2xx: bool = False
     cookies: list[str] = []  # values of Set-Cookie
+    file: FileFacts | None = None  # of a file that is stored
 
 
 class Place(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -406,7 +421,7 @@ class Settled(msgspec.Struct, frozen=True, gc=False):
     @property
     def is_broken(self) -> bool:
         """Whether a link to the page is broken: there is no answer, or one that is an error."""
-        return self.cause is not None or (self.status is not None and self.status >= 400)
+        return (self.cause is not None and self.state != "C") or (self.status is not None and self.status >= 400)
 
 
 class Visit(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -423,8 +438,8 @@ class Visit(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def page(self) -> int | None:
-        """The id of the page that was asked for; robots.txt and sitemaps are no pages."""
-        return self.lease.page if self.lease.purpose is PAGE else None
+        """The id of the page or file that was asked for; robots.txt and sitemaps are neither."""
+        return self.lease.page if self.lease.purpose.is_queued else None
 
 
 class StoredVisit(NamedTuple):

@@ -80,6 +80,7 @@ Who = Annotated[str | None, Reader("who")]
 Addresses = Annotated[tuple[str, ...], Reader("addresses")]
 Credentials = Annotated[tuple[str, ...], Reader("credentials")]
 Expressions = Annotated[tuple[str, ...], Reader("expressions")]
+FileExtensions = Annotated[tuple[str, ...], Reader("extensions")]
 Headers = Annotated[tuple[str, ...], Reader("headers")]
 Hosts = Annotated[tuple[str, ...], Reader("hosts")]
 LinkKinds = Annotated[tuple[str, ...], Reader("links")]
@@ -152,6 +153,13 @@ class Skip(StrEnum):
     NO = "no"
     EXACT = "exact"
     NEAR = "near"
+
+
+class Embeds(StrEnum):
+    """The hosts from which the files are asked that a page shows."""
+
+    ANY = "any"
+    SCOPE = "scope"
 
 
 class ShownLogs(StrEnum):
@@ -483,6 +491,32 @@ class Keep(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
 
 
+class Files(msgspec.Struct, frozen=True, kw_only=True):
+    """Which files are asked for beside pages (G5, T11)."""
+
+    images: Annotated[
+        bool, About("store the images that pages show, with icons and those of style attributes", usual=True)
+    ] = False
+    documents: Annotated[
+        bool, About("store linked documents: PDF, and those of Word, Excel, PowerPoint and OpenDocument", usual=True)
+    ] = False
+    extensions: Annotated[
+        FileExtensions, About("store linked and shown files with these extensions", "zip,csv", name="files")
+    ] = ()
+    embeds: Annotated[
+        Embeds, About("the hosts of files that a page shows: any, or those in the scope", may_change=False)
+    ] = Embeds.ANY
+    max_file_size_b: Annotated[
+        int, About("keep no file that is larger, and none in part", low=1, may_change=True)
+    ] = 100_000_000
+    max_files: Annotated[int | None, About("ask for at most N files", "1000", may_change=True)] = None
+
+    @property
+    def has_any(self) -> bool:
+        """Whether files are asked for at all."""
+        return bool(self.images or self.documents or self.extensions)
+
+
 class Plugins(msgspec.Struct, frozen=True, kw_only=True):
     """Parts of the user's own (R4)."""
 
@@ -521,6 +555,9 @@ class CrawlSpec(msgspec.Struct, frozen=True, kw_only=True):
         Traps, Group("Traps", "budgets against endless sites; 0 switches a rule off", may_change=False, prefix="trap-")
     ] = Traps()
     keep: Annotated[Keep, Group("Store", "what is kept", may_change=True)] = Keep()
+    files: Annotated[
+        Files, Group("Files", "images, documents and other files beside pages", may_change=False)
+    ] = Files()
     plugins: Annotated[Plugins, Group("Parts", "parts of your own", may_change=False)] = Plugins()
 
 

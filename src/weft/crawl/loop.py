@@ -32,6 +32,7 @@ class Loop:
         learning: Learning, tick: Tick, housekeeping: Housekeeping, observers: Sequence[Observer],
     ) -> None:  # fmt: skip
         self._limits, self._politeness, self._min_depth = spec.limits, spec.politeness, spec.scope.min_depth
+        self._asks_files = spec.files.has_any
         self._clock = clock
         self._frontier = frontier
         self._resolver = resolver
@@ -132,7 +133,7 @@ class Loop:
         """One lease that ended, whoever asked: the crawl learns from it, and it waits for the tick."""
         learnt, site = self._learning.learn(ended)
         done = learnt.processed.done
-        if done.links.targets and not self._batch.feeds and done.lease.purpose is PAGE and not site.has_work:
+        if done.links.targets and not self._batch.feeds and done.lease.purpose.is_queued and not site.has_work:
             self._batch.feeds = True
         self._batch.add(learnt, self._clock.seconds())
 
@@ -144,11 +145,12 @@ class Loop:
         free = 0 if self.held_back() else self._workers.free(most)
         left = self._pages_left()
         if left is not None:
-            free = min(free, left)
+            left = max(0, left)
+            free = free if self._asks_files else min(free, left)
         if free <= 0:
             return 0
         unsettled = self._frontier.unsettled
-        leases = self._frontier.take(free)
+        leases = self._frontier.take(free, left)
         self._start(leases)
         for site in self._frontier.unresolved():
             self._resolve(site)
@@ -171,7 +173,7 @@ class Loop:
         """How many pages may still be asked for under --max-pages; None without it."""
         if self._limits.max_pages is None:
             return None
-        under_way = self._frontier.under_way - self._frontier.unsettled - self._batch.pages
+        under_way = self._frontier.pages_under_way - self._batch.pages
         return self._limits.max_pages - self._totals["pages"] - self._batch.stored - under_way
 
     def _start(self, leases: list[Lease]) -> None:
@@ -247,7 +249,8 @@ class Loop:
         if workers.running or workers.has_finished or self._batch.learnt or frontier.unsettled or frontier.resolving:
             return None
         if self._limits.max_pages is not None and self._totals["pages"] >= self._limits.max_pages:
-            return StopReason.MAX_PAGES
+            if not (self._asks_files and frontier.has_files):  # those of its last pages are still to come
+                return StopReason.MAX_PAGES
         if frontier.has_ready:  # what the last tick admitted is still to be taken
             return None
         if frontier.rests_long(self._politeness.max_wait_s):
@@ -307,7 +310,7 @@ class Loop:
         for lease, was_asked in returned:
             if was_asked:
                 self._frontier.freed(lease)
-        self._frontier.give_back(lease.page for lease, _ in returned if lease.purpose is PAGE)
+        self._frontier.give_back(lease.page for lease, _ in returned if lease.purpose.is_queued)
         self._store_batch()
 
 

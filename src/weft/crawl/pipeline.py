@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import assert_never
 
 from weft.crawl.conclude import conclude, conclude_failure, is_shown, target_of
+from weft.crawl.file_reading import FileReader
 from weft.crawl.reading import PageReader
 from weft.errors import Cause
 from weft.parse.content import declared_type
@@ -28,8 +29,12 @@ HandOver = Callable[[Lease, Fetched], None]
 class Pipeline:
     """Decode (``fetch.decode``, before the answer comes here), parse, conclude, sketch, archive."""
 
-    def __init__(self, limits: Limits, reader: PageReader, archive: Archive, sketch: Sketch | None) -> None:
+    def __init__(
+        self, limits: Limits, reader: PageReader, archive: Archive, sketch: Sketch | None,
+        files: FileReader | None = None,
+    ) -> None:  # fmt: skip
         self._limits = limits
+        self._files = files
         self._reader = reader
         self._sketch = sketch
         self.archive = archive
@@ -49,6 +54,8 @@ class Pipeline:
                     parsed = self._parsed(lease, answer, fields, target)
                     done = conclude(lease, answer, fields, target, parsed)
                     text = parsed.text
+                    if self._files is not None:
+                        done = self._files.concluded(done, answer)
                 case _:
                     assert_never(answer)
             if text and self._sketch is not None and done.is_stored_2xx:
@@ -62,7 +69,7 @@ class Pipeline:
             done = conclude_failure(lease, said, self._limits)
         place = self.archive.keep(done, answer)
         return Processed(
-            done=done, place=place, sketch=sketch, bug=bug, answer=None if lease.purpose is PAGE else said
+            done=done, place=place, sketch=sketch, bug=bug, answer=None if lease.purpose.is_queued else said
         )  # fmt: skip
 
     def _parsed(self, lease: Lease, answer: Fetched, fields: dict[str, str], target: str | None) -> Parsed:

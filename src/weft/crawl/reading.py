@@ -31,6 +31,7 @@ class PageReader:
         self._agents = agents_of(spec.identity.user_agent)
         self._html_only = spec.scope.html_only
         self._wants_text = spec.duplicates.near is not None
+        self._wants_shown = spec.files.has_any
         self._mark = mark
         self.builds_trees = True  # else ``NeedsTree`` is raised for a page that only a tree tells
         self._error_page: tuple[_Said, Parsed] | None = None  # the last one, and what it says
@@ -61,7 +62,7 @@ class PageReader:
                 fields.get("refresh"),
                 fields.get("content-language"),
             )
-            reading = Reading(self._agents, self._max_links, self._wants_text, may_build=self.builds_trees)
+            reading = Reading(self._agents, self._max_links, self._wants_text, self.builds_trees, self._wants_shown)
             parsed = parse_page(answer.body, url, content_type, headers, reading)
             text = parsed.text
             for parse in self._plugins:
@@ -74,5 +75,5 @@ class PageReader:
 
 
 def needs_trees(spec: CrawlSpec) -> bool:
-    """Whether every page is read by its tree: the compiled reader is not there, or it gives no text."""
-    return not reads_quickly() or spec.duplicates.near is not None
+    """Whether every page is read by its tree: the compiled reader is not there, or it does not give all."""
+    return not reads_quickly() or spec.duplicates.near is not None or spec.files.has_any

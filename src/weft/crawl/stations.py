@@ -7,10 +7,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from weft import __version__
+from weft.crawl.file_reading import FileReader
 from weft.crawl.marks import ParseMark
 from weft.crawl.pipeline import Pipeline, Sketch
 from weft.crawl.reading import PageReader
 from weft.fetch.http import user_agent_of
+from weft.judge.files import WantedFiles
 from weft.plugins import LoadedPlugins
 from weft.ports import Archive
 from weft.records import Lease
@@ -28,7 +30,8 @@ def make_pipeline(
     """The pipeline of a process. ``prefix`` begins the names of its WARC files in the folder."""
     reader = PageReader(spec, mark, LoadedPlugins(spec.plugins.parts).all("parser"))
     archive = _make_archive(spec, folder, prefix, find_body, request_head)
-    return Pipeline(spec.limits, reader, archive, _make_sketch(spec))
+    files = FileReader(WantedFiles(spec.files), mark) if spec.files.has_any else None
+    return Pipeline(spec.limits, reader, archive, _make_sketch(spec), files)
 
 
 def _make_archive(

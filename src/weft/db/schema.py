@@ -91,6 +91,30 @@ CREATE TABLE seen_run(
 """
 
 
+FILE_VIEWS = """
+CREATE VIEW shown_file AS
+WITH RECURSIVE hop(start, page, hops) AS (
+    SELECT id, id, 0 FROM page WHERE role >= 2
+    UNION
+    SELECT h.start, coalesce(t.page, t.id), h.hops + 1
+    FROM hop h JOIN page p ON p.id = h.page JOIN visit v ON v.id = p.visit JOIN link_pack k ON k.visit = v.id
+         JOIN url t ON t.id = json_extract(k.links, '$[0][0]')
+    WHERE v.redirect_to IS NOT NULL AND h.hops < 20)
+SELECT u.text AS url, s.text AS page, l.key AS position, k.name AS kind, json_extract(l.value, '$[3]') AS anchor,
+       f.id AS file, v.id AS visit, v.type, v.size, v.cause,
+       CASE WHEN v.hash IS NOT NULL THEN printf('%016x', v.hash) END AS hash
+FROM page p JOIN visit w ON w.id = p.visit JOIN link_pack c ON c.visit = w.id JOIN page_url s ON s.page = p.id,
+     json_each(c.links) l
+     JOIN url u ON u.id = json_extract(l.value, '$[0]') JOIN hop h ON h.start = coalesce(u.page, u.id)
+     JOIN page f ON f.id = h.page JOIN visit v ON v.id = f.visit
+     JOIN link_kind k ON k.id = json_extract(l.value, '$[1]')
+WHERE p.role < 2 AND v.status BETWEEN 200 AND 299 AND f.role >= 2 AND w.redirect_to IS NULL;
+CREATE VIEW image AS
+SELECT url, page, max(CASE WHEN kind = 'image' THEN anchor END) AS alt, type, size, hash, width, height
+FROM shown_file LEFT JOIN file_fact USING(visit) WHERE type LIKE 'image/%' GROUP BY url, page;
+"""
+
+
 def create(connection: sqlite3.Connection) -> None:
     """The first schema."""
     _run(connection, TABLES + VIEWS)
@@ -136,8 +160,16 @@ def name_the_urls_of_pages(connection: sqlite3.Connection) -> None:
     _run(connection, f"CREATE {PAGE_URL};\nDROP VIEW IF EXISTS document;\nCREATE {DOCUMENT}")
 
 
+def keep_files(connection: sqlite3.Connection) -> None:
+    """Files beside pages (G5): which entries of the queue are files, what files show of themselves, and two views."""
+    connection.execute("ALTER TABLE page ADD COLUMN role INTEGER NOT NULL DEFAULT 0")
+    connection.execute("CREATE INDEX page_files ON page(id) WHERE role = 2 AND state IN ('W', 'R')")
+    connection.execute("CREATE TABLE file_fact(visit INTEGER PRIMARY KEY REFERENCES visit, width INTEGER, height INTEGER)")
+    _run(connection, FILE_VIEWS)
+
+
 MIGRATIONS = (
-    create, keep_duplicates, sort_the_seen_set, find_sketches, narrow_the_queue, name_the_urls_of_pages,
+    create, keep_duplicates, sort_the_seen_set, find_sketches, narrow_the_queue, name_the_urls_of_pages, keep_files,
 )  # fmt: skip
 VERSION = len(MIGRATIONS)
 _VERSION_WITH_PAGE_URL = 6

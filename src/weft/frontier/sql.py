@@ -12,16 +12,17 @@ from collections.abc import Iterable, Sequence
 
 from weft.clock import Clock
 from weft.frontier import recovery
-from weft.frontier.budgets import Budgets
+from weft.frontier.budgets import Budgets, FileBudget
 from weft.frontier.discovery import Discovery
 from weft.frontier.given import Memory, Policies, Queues
 from weft.frontier.heads import Heads
 from weft.frontier.leases import AddressOf, Leases
+from weft.frontier.pages import Role
 from weft.frontier.polite import Schedule, Site
 from weft.frontier.settling import Settling
 from weft.frontier.sites import Sites
 from weft.ports import Offered, Refuse
-from weft.records import PAGE, Lease, Links, Settled
+from weft.records import Lease, Links, Settled
 from weft.spec import CrawlSpec
 from weft.url import site_of
 
@@ -54,9 +55,9 @@ class SqlFrontier:
         )
         self._budgets = budgets = Budgets(connection, spec.limits, clock, self.counts)
         self._heads = heads = Heads(
-            connection, discovery, schedule, sites, clock, budgets.cut_sites, spec.scope.min_depth
+            connection, discovery, schedule, sites, clock, budgets.is_cut, spec.scope.min_depth
         )
-        queues = Queues(sites, heads, budgets)
+        queues = Queues(sites, heads, budgets, FileBudget(connection, spec.files.max_files))
         self._settling = settling = Settling(connection, discovery, schedule, queues, clock, self.counts)
         self._leases = Leases(spec.politeness, policies, schedule, queues, settling, clock, address_of)
 
@@ -83,9 +84,9 @@ class SqlFrontier:
 
     # ---- leases ----------------------------------------------------------------------------------------------
 
-    def take(self, most: int) -> list[Lease]:
-        """Up to so many leases whose time has come, in order."""
-        return self._leases.take(most)
+    def take(self, most: int, most_pages: int | None = None) -> list[Lease]:
+        """Up to so many leases whose time has come, in order; ``most_pages`` of them for pages (None: no bound)."""
+        return self._leases.take(most, most_pages)
 
     def take_ahead(self, site_id: int, most: int) -> list[Lease]:
         """Up to so many leases of a site whose requests may follow each other without a pause."""
@@ -184,7 +185,7 @@ class SqlFrontier:
             self.freed(lease)
         else:
             self.schedule.sites[lease.site].ahead -= 1
-        if lease.purpose is PAGE:
+        if lease.purpose.is_queued:
             self._settling.brought_back.append(lease.page)
         else:
             self.site_request(lease, first=True)
@@ -206,9 +207,16 @@ class SqlFrontier:
         return self.schedule.has_ready
 
     @property
-    def under_way(self) -> int:
-        """How many pages were taken and are not settled."""
-        return len(self.in_flight)
+    def pages_under_way(self) -> int:
+        """How many pages, files left out, were taken, and are not settled by an answer or without one."""
+        settled = [*(page for page, _ in self._settling.refused), *self._settling.brought_back]
+        flights = self.in_flight
+        return sum(not one.is_file for one in flights.values()) - sum(not flights[page].is_file for page in settled)
+
+    @property
+    def has_files(self) -> bool:
+        """Whether files wait or are under way, as of the last tick."""
+        return self._db.execute(_FILES_LEFT).fetchone() is not None
 
     @property
     def unsettled(self) -> int:
@@ -292,3 +300,6 @@ class SqlFrontier:
         """Between two ticks: gives back the memory of caches, its own and the database's."""
         self.discovery.shed()
         self._db.execute("PRAGMA shrink_memory")
+
+
+_FILES_LEFT = f"SELECT 1 FROM page WHERE role = {Role.FILE.value} AND state IN ('W', 'R') LIMIT 1"

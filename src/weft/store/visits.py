@@ -8,10 +8,14 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from weft.db.connection import insert
-from weft.records import Facts, FilePosition, Visit
+from weft.records import Facts, FileFacts, FilePosition, Visit
 from weft.store.bodies import SharedBodies
 
 _OWN = ("id", "page", "url", "purpose", "attempt", "out_links", "external_links", "warc")
+_FILE_FACT = (
+    f"INSERT INTO file_fact(visit, {', '.join(FileFacts.__struct_fields__)})"
+    f" VALUES(?{', ?' * len(FileFacts.__struct_fields__)})"
+)
 _PLACE = ("warc_offset", "warc_length", "digest", "revisit")
 _VISIT = f"visit({', '.join((*_OWN, *Facts.__struct_fields__, *_PLACE))})"
 BODIES_IN_RAM = 500_000
@@ -32,7 +36,7 @@ class SqlStore:
         self._db = connection
         self._next_visit = int(connection.execute("SELECT coalesce(max(id), 0) FROM visit").fetchone()[0]) + 1
         self._warcs: dict[str, int] = {file: number for number, file in connection.execute("SELECT id, file FROM warc")}
-        self.totals = dict.fromkeys(("pages", "links", "items", "bytes", "bugs"), 0)
+        self.totals = dict.fromkeys(("pages", "files", "links", "items", "bytes", "bugs"), 0)
         self.totals.update(
             row for row in connection.execute("SELECT name, value FROM counter").fetchall() if row[0] in self.totals
         )
@@ -86,6 +90,7 @@ class SqlStore:
         packs: Sequence[tuple[int, str]],
         positions: Mapping[str, FilePosition],
         sketches: Sequence[tuple[int, bytes]] = (),
+        files: Sequence[tuple[int, FileFacts]] = (),
     ) -> None:
         """All of one tick, inside the caller's transaction."""
         self._db.executemany(
@@ -96,6 +101,7 @@ class SqlStore:
         insert(self._db, _VISIT, map(_row_of, visits), at_once=1)
         self._db.executemany("INSERT INTO link_pack VALUES(?, ?)", packs)
         self._db.executemany("INSERT INTO sketch VALUES(?, ?)", sketches)
+        self._db.executemany(_FILE_FACT, [(visit, *msgspec.structs.astuple(facts)) for visit, facts in files])
         self._db.executemany("INSERT OR REPLACE INTO counter VALUES(?, ?)", list(self.totals.items()))
 
     def bug(self, at_ms: int, url: str, traceback: str) -> None:

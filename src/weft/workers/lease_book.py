@@ -228,7 +228,7 @@ class LeaseBook:
     def _failed(self, lease: Lease, failure: Failure) -> Reported:
         """The end of a lease that no worker reports."""
         done = conclude_failure(lease, failure, self._spec.limits)
-        return Reported(Processed(done=done, answer=None if lease.purpose is PAGE else failure), files={})
+        return Reported(Processed(done=done, answer=None if lease.purpose.is_queued else failure), files={})
 
     def next(self) -> list[Ended]:
         report: list[Ended] = []
