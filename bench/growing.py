@@ -171,7 +171,7 @@ class Growth:
         """Some pages: taken, their links offered, settled, committed."""
         frontier = self.frontier
         wall, cpu = time.perf_counter(), time.process_time()
-        leases = frontier.take(TICK_PAGES)
+        leases = frontier.take(TICK_PAGES).leases
         self.take_s += time.process_time() - cpu
         self.cpu_s += time.process_time() - cpu
         self.wall_s += time.perf_counter() - wall
@@ -328,7 +328,7 @@ def resume(folder: Path) -> dict[str, float]:
     began = time.perf_counter()
     with contextlib.closing(open_writer(folder / "crawl.db", MIGRATIONS)) as database:
         frontier = taken_up(database, killed=True)
-        first = frontier.take(1)
+        first = frontier.take(1).leases
         ready_s = time.perf_counter() - began
         for lease in first:
             frontier.freed(lease)
@@ -357,7 +357,7 @@ def take_us(database: Database, frontier: SqlFrontier, ticks: int = 40, takes: i
     for _ in range(ticks):
         for _ in range(takes):
             cpu = time.process_time()
-            taken = frontier.take(most)
+            taken = frontier.take(most).leases
             spent += time.process_time() - cpu
             leases += len(taken)
             for lease in taken:

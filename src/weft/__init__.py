@@ -14,7 +14,8 @@ Only what ``__all__`` names is public; it is loaded when it is first used, so th
 
 from __future__ import annotations
 
-__version__ = "0.1.0"
+from weft.text.version import __version__
+
 __all__ = [
     "Cause", "CrawlOptions", "LinkRow", "Page", "Reason", "Status", "StoredCrawl", "WeftError", "__version__", "crawl",
     "crawl_sync",

@@ -15,7 +15,7 @@ from queue import SimpleQueue
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Unpack
 
-from weft.errors import Cause, SpecError
+from weft.errors import SpecError
 from weft.records import Purpose, StopReason
 
 if TYPE_CHECKING:
@@ -95,10 +95,8 @@ async def crawl(
                 if page is not None:
                     yield page
             task.result()
-            for number in _never_asked(stored):
-                page = stored.page_by_id(number)
-                if page is not None:
-                    yield page
+            for page in stored.never_asked():
+                yield page
         finally:
             await _end(running, task)
             if folder is not None or plan.spec.keep.graphs != RESULT_IN_FOLDER:
@@ -212,12 +210,3 @@ async def _end(running: OpenCrawl, task: asyncio.Task[StopReason]) -> None:
         raise cancelled
     if not task.cancelled():
         task.result()  # whatever went wrong at the end: a disk that is full
-
-
-def _never_asked(stored: StoredCrawl) -> Iterator[int]:
-    """The pages that ended without a visit of their own, because their site or its robots.txt does not answer."""
-    last = 0
-    query = "SELECT id FROM page WHERE id > ? AND state = 'E' AND visit IS NULL AND cause <> ? ORDER BY id LIMIT 1000"
-    while rows := stored.connection.execute(query, (last, Cause.ROBOTS_DISALLOWED.value)).fetchall():
-        last = rows[-1][0]
-        yield from (number for (number,) in rows)

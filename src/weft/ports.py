@@ -150,10 +150,6 @@ class SiteState(Protocol):
     failures: int  # in a row
 
     @property
-    def gap_s(self) -> float:
-        """From the start of a request to that of the next."""
-
-    @property
     def has_work(self) -> bool:
         """Whether it can be asked for something."""
 
@@ -162,6 +158,14 @@ class SiteState(Protocol):
 
     def failed(self, weight: int) -> None:
         """Notes that no answer came; a failure that nothing will mend weighs more."""
+
+
+class Taken(NamedTuple):
+    """What a look at the queue brought."""
+
+    leases: Sequence[Lease]
+    refused: int  # pages that were refused as their turn came
+    unresolved: Sequence[SiteState]  # sites whose address is to be asked for; each is told once
 
 
 class Queue(Protocol):
@@ -195,14 +199,11 @@ class Queue(Protocol):
     def has_ready(self) -> bool:
         """Whether a site may be asked for something now."""
 
-    def take(self, most: int, most_pages: int | None = None) -> list[Lease]:
+    def take(self, most: int, most_pages: int | None = None) -> Taken:
         """Up to so many leases whose time has come, in order; ``most_pages`` of them for pages (None: no bound)."""
 
     def take_ahead(self, site_id: int, most: int) -> list[Lease]:
         """Up to so many leases of a site whose requests may follow each other without a pause."""
-
-    def unresolved(self) -> Sequence[SiteState]:
-        """The sites whose address is to be asked for; each is told once."""
 
     def addressed(self, site_id: int) -> None:
         """The address of a site is known now, or its look-up failed."""
@@ -220,8 +221,8 @@ class Queue(Protocol):
 class Clocks(Protocol):
     """The clocks of sites and addresses, told of their requests; for the loop."""
 
-    def site(self, site_id: int) -> SiteState:
-        """The site, brought to RAM where it is not there."""
+    def gap_s(self, site_id: int) -> float:
+        """From the start of a request to a site to that of the next."""
 
     def started(self, lease: Lease) -> None:
         """The request goes out now: the delay counts from here."""
@@ -505,6 +506,10 @@ class Workers(Protocol):
     @property
     def running(self) -> int:
         """How many leases are under way."""
+
+    @property
+    def takes_ahead(self) -> bool:
+        """Whether leases taken ahead are of use."""
 
     @property
     def has_finished(self) -> bool:

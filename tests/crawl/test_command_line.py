@@ -69,13 +69,7 @@ def test_version_imports_almost_nothing() -> None:
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     version, imported = done.stdout.splitlines()
-    assert version.startswith("weft ") and set(imported.split()) <= {
-        "__future__",
-        "weft",
-        "weft.cli",
-        "weft.cli.main",
-        "weft.crawl",
-    }
+    assert version.startswith("weft ") and set(imported.split()) <= {"__future__", *FIRST}
 
 
 def test_a_closed_pipe_is_quiet() -> None:
@@ -102,6 +96,9 @@ def test_a_full_disk_behind_the_output_is_told() -> None:
 
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
+FIRST = {"weft", "weft.cli", "weft.cli.main", "weft.crawl", "weft.text", "weft.text.version"}
+"""What every start loads of weft."""
+
 HEAVY = (
     "rich",
     "pyarrow",
@@ -141,7 +138,7 @@ def test_start_up_loads_nothing_heavy(arguments: tuple[str, ...]) -> None:
     """Without site-packages even, so what is missing there cannot be loaded by accident."""
     loaded = loaded_by(*arguments)
     assert not loaded & set(HEAVY)
-    assert {name for name in loaded if name.startswith("weft")} <= {"weft", "weft.cli", "weft.cli.main", "weft.crawl"}
+    assert {name for name in loaded if name.startswith("weft")} <= FIRST
 
 
 def test_importing_weft_loads_nothing_else() -> None:

@@ -23,10 +23,10 @@ from weft.db.schema import MIGRATIONS, create
 from weft.derive.read import StoredCrawl
 from weft.frontier import runs as runs_module
 from weft.frontier.leases import AddressOf
-from weft.frontier.polite import Site
 from weft.frontier.runs import CHUNK_ENTRIES, FAN_IN, Runs, empty_filter, look_everywhere, look_up
 from weft.frontier.seen import Seen, fingerprint_of
 from weft.frontier.sql import SqlFrontier
+from weft.ports import SiteState
 from weft.records import Settled
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
@@ -233,7 +233,7 @@ def test_a_queue_of_the_schema_before_goes_on(tmp_path: Path) -> None:
 
 def crawl_some(frontier: SqlFrontier, connection: sqlite3.Connection, most: int) -> list[str]:
     """The URLs that are taken next, all of them answered in one tick."""
-    leases = frontier.take(most)
+    leases = frontier.take(most).leases
     for lease in leases:
         frontier.freed(lease)
     connection.execute("BEGIN")
@@ -329,11 +329,12 @@ def test_few_names_are_resolved_at_once(tmp_path: Path, monkeypatch: pytest.Monk
         frontier.load(killed=False, limits_changed=False)
         connection.execute("COMMIT")
         taken: list[str] = []
-        unresolved: deque[Site] = deque()
+        unresolved: deque[SiteState] = deque()
         for _ in range(60):
-            taken += [lease.url for lease in frontier.take(100)]
+            found_now = frontier.take(100)
+            taken += [lease.url for lease in found_now.leases]
             assert frontier.resolving < 10 + 5
-            unresolved += frontier.unresolved()
+            unresolved += found_now.unresolved
             for _ in range(min(3, len(unresolved))):
                 found = unresolved.popleft()
                 addresses[found.host] = ("127.0.0.1",)

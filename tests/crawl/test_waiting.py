@@ -231,7 +231,7 @@ def test_refusals_do_not_wait_for_ticks(
     asyncio.run(crawl())
     with weft.open(tmp_path / "out") as stored:
         status = stored.status()
-        assert (status.stop_reason, status.pages, status.errors, status.waiting) == ("done", 1, 5_000, 0)
+        assert (status.stop_reason, status.pages, status.robots_refused, status.waiting) == ("done", 1, 5_000, 0)
 
 
 def test_the_last_page_that_is_wanted_ends_the_crawl_at_once(

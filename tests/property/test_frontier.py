@@ -76,7 +76,7 @@ class FrontierMachine(RuleBasedStateMachine):
     @rule(most=st.integers(1, 4))
     def take(self, most: int) -> None:
         may = self.model.may_take(self.time.now)
-        leases = self.sql.take(most)
+        leases = self.sql.take(most).leases
         assert len(leases) <= most
         for lease in leases:
             key = self.key(lease.url)
@@ -235,7 +235,7 @@ def test_a_sitemap_is_followed_by_the_delay_of_its_own_origin(tmp_path: Path) ->
             frontier.discovery.seed(url, "test")
         frontier.flush()
     frontier.committed()
-    (page,) = frontier.take(1)
+    (page,) = frontier.take(1).leases
     assert page.url == "https://a.test/"
     frontier.started(page)
     frontier.freed(page)
@@ -243,13 +243,13 @@ def test_a_sitemap_is_followed_by_the_delay_of_its_own_origin(tmp_path: Path) ->
     frontier.schedule.sites[page.site].owes_page = False
     frontier.site_request(sitemap)
     now.now += DELAY_S
-    assert frontier.take(1) == [sitemap]
+    assert frontier.take(1).leases == [sitemap]
     frontier.started(sitemap)
     frontier.freed(sitemap)
     now.now += 9.9
-    assert frontier.take(1) == []
+    assert frontier.take(1).leases == []
     now.now += 0.1
-    assert [lease.url for lease in frontier.take(1)] == ["http://a.test/"]
+    assert [lease.url for lease in frontier.take(1).leases] == ["http://a.test/"]
     database.close()
 
 
@@ -278,7 +278,7 @@ def test_a_page_taken_ahead_waits_until_it_is_asked(tmp_path: Path) -> None:
             frontier.discovery.seed(url, "test")
         frontier.flush()
     frontier.committed()
-    (asked,) = frontier.take(1)
+    (asked,) = frontier.take(1).leases
     (ahead,) = frontier.take_ahead(asked.site, 1)
     assert [asked.url, ahead.url] == urls[:2]
     assert tick() == ["R", "W", "W", "W"]
@@ -287,7 +287,7 @@ def test_a_page_taken_ahead_waits_until_it_is_asked(tmp_path: Path) -> None:
     frontier.ended(asked, 0.1, 200)
     assert tick(Settled(lease=asked, state="C", stored_2xx=True)) == ["C", "R", "W", "W"]
     frontier.ended(ahead, 0.1, 200)
-    assert frontier.take(1) == []
+    assert frontier.take(1).leases == []
     assert tick(Settled(lease=ahead, state="C", stored_2xx=True)) == ["C", "C", None, None]
     database.close()
 
@@ -302,10 +302,10 @@ def test_a_page_taken_ahead_is_not_set_aside_with_its_site(tmp_path: Path) -> No
             frontier.discovery.seed(f"http://a.test/{number}", "test")
         frontier.flush()
     frontier.committed()
-    (asked,) = frontier.take(1)
+    (asked,) = frontier.take(1).leases
     (ahead,) = frontier.take_ahead(asked.site, 1)
     now.now += 6.0
-    assert frontier.take(1) == []
+    assert frontier.take(1).leases == []
     with database.transaction():
         frontier.flush()
     frontier.committed()

@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _main(argv: Sequence[str]) -> int:
     words = list(argv)
     if words[:1] in (["--version"], ["-V"]):
-        from weft import __version__
+        from weft.text.version import __version__
 
         print(f"weft {__version__}")
         return DONE

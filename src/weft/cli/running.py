@@ -7,7 +7,7 @@ import sys
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from weft import __version__, native
+from weft import native
 from weft.cli.main import tell, warn
 from weft.cli.progress import ShownProgress
 from weft.cli.screen import LiveScreen, PlainLines, closing_words, is_terminal
@@ -20,6 +20,7 @@ from weft.run.results import result_folder, write_results
 from weft.run.session import Plan, Run
 from weft.spec import ShownLogs
 from weft.text.human import counted
+from weft.text.version import __version__
 
 _log = logging.getLogger("weft.cli.commands")
 

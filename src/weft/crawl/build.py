@@ -1,6 +1,6 @@
-"""The wiring of a crawl, and nothing else: names of the specification to parts. The only module that sees all stations.
+"""The wiring of a crawl, and nothing else: names of the specification to parts. The only module that sees all stages.
 
-``make_stations`` makes the parts that know a page (the frontier, the judge, the store ...), ``open_crawl`` the program
+``make_stages`` makes the parts that know a page (the frontier, the judge, the store ...), ``open_crawl`` the program
 that turns them. Each part gets the ports that it uses by name.
 """
 
@@ -36,7 +36,7 @@ from weft.seeds.lists import Seed
 from weft.spec import CrawlSpec, PageOrder, Politeness, Sitemaps, Skip
 from weft.store.copies import StoredCopies
 from weft.store.origins import StoredOrigins
-from weft.store.state import RunState
+from weft.store.state import StoredState
 from weft.store.visits import SqlStore
 from weft.url import Normalizer, host_of, origin_of
 from weft.workers.choice import Asking, make_fork_server, start_workers
@@ -48,7 +48,7 @@ PUBLIC_IP_PARALLEL = 16
 PRIMED_SEEDS = 64  # a few seeds: what they open does not depend on whose name resolves first
 
 
-class Stations(NamedTuple):
+class Stages(NamedTuple):
     """The parts of one crawl that know a page; ``build`` hands each on by name."""
 
     clock: Clock  # of the crawl: it never jumps
@@ -65,8 +65,8 @@ class Stations(NamedTuple):
     duplicates: Skips | None  # whose links are not followed; None: all are
 
 
-def make_stations(spec: CrawlSpec, opened: Opened, seed_urls: list[str]) -> Stations:
-    """All stations of a crawl, in the order in which they need each other."""
+def make_stages(spec: CrawlSpec, opened: Opened, seed_urls: list[str]) -> Stages:
+    """All stages of a crawl, in the order in which they need each other."""
     connection, state = opened.database.connection, opened.state
     clock = Clock(state.last_tick_ms)
     plugins = LoadedPlugins(spec.plugins.parts)
@@ -79,7 +79,7 @@ def make_stations(spec: CrawlSpec, opened: Opened, seed_urls: list[str]) -> Stat
     policies = Policies(judge, robots, normalizer, judge.paces)
     memory = Memory(state.hash_seed, _cache_entries(spec))
     frontier = SqlFrontier(connection, spec, policies, schedule, clock, resolver.cached, memory)
-    return Stations(
+    return Stages(
         clock=clock,
         plugins=plugins,
         normalizer=normalizer,
@@ -108,7 +108,7 @@ async def open_crawl(
         opened = stack.enter_context(open_folder(folder, spec))  # the lock and the database
         new_seeds = [] if opened.state.is_seeded else list(seeds)
         seed_urls = [seed.url for seed in new_seeds] or opened.state.seed_urls()
-        one = make_stations(spec, opened, seed_urls)
+        one = make_stages(spec, opened, seed_urls)
         stack.enter_context(marking(opened))  # the file of the pages being read
         stack.push_async_callback(one.resolver.close)
         hosts = {host_of(url) for url in seed_urls}
@@ -152,7 +152,7 @@ async def open_crawl(
 def add_seeds(spec: CrawlSpec, folder: Folder, seeds: Sequence[tuple[str, str | None]]) -> int:
     """Gives a crawl that does not run more start addresses (URL, fallback), under its lock; how many were new."""
     with open_folder(folder, spec) as opened:
-        one = make_stations(spec, opened, opened.state.seed_urls())
+        one = make_stages(spec, opened, opened.state.seed_urls())
         transaction = opened.database.transaction
         return AddedSeeds(folder, transaction, one.frontier, one.judge.add_seed, one.resolver.add_seeds).take(seeds)
 
@@ -160,7 +160,7 @@ def add_seeds(spec: CrawlSpec, folder: Folder, seeds: Sequence[tuple[str, str | 
 # ---- parts that take more than a line --------------------------------------------------------------------------------
 
 
-def _make_judge(spec: CrawlSpec, seed_urls: list[str], state: RunState, plugins: LoadedPlugins) -> Admission:
+def _make_judge(spec: CrawlSpec, seed_urls: list[str], state: StoredState, plugins: LoadedPlugins) -> Admission:
     judge = Admission(spec, seed_urls, datetime.now(UTC).year, plugins.one("analyser"))
     judge.load(state.traps())
     for name in state.scope_sites():
@@ -168,7 +168,7 @@ def _make_judge(spec: CrawlSpec, seed_urls: list[str], state: RunState, plugins:
     return judge
 
 
-def _make_jar(spec: CrawlSpec, state: RunState, clock: Clock) -> CookieJar | None:
+def _make_jar(spec: CrawlSpec, state: StoredState, clock: Clock) -> CookieJar | None:
     if not spec.network.keep_cookies:
         return None
     jar = CookieJar()
@@ -193,7 +193,7 @@ def _cache_entries(spec: CrawlSpec) -> int:
     return max(10_000, min(400_000, spec.limits.max_memory_b // 4 // 250))
 
 
-async def _look_seeds_up(one: Stations, hosts: set[str], *, is_new: bool) -> None:
+async def _look_seeds_up(one: Stages, hosts: set[str], *, is_new: bool) -> None:
     """Addresses of the seeds' hosts, before anything is asked."""
     if len(hosts) > PRIMED_SEEDS:
         return
@@ -219,7 +219,7 @@ def _are_private(resolver: Resolver, hosts: Iterable[str]) -> bool:
     return bool(answers) and all(isinstance(answer, tuple) and all(map(kind_of, answer)) for answer in answers)
 
 
-def _go_on_with_sitemaps(spec: CrawlSpec, one: Stations, site_requests: SiteRequests) -> None:
+def _go_on_with_sitemaps(spec: CrawlSpec, one: Stages, site_requests: SiteRequests) -> None:
     """Sitemaps that an earlier run left to read."""
     if spec.scope.max_depth == 0 and not one.judge.paces.has_depths:
         return  # --max-depth 0 of a list of many hosts has as many sitemaps put off

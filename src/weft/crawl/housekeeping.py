@@ -11,7 +11,7 @@ from weft.errors import BugError
 from weft.folder import Added, Folder, StopFile
 from weft.ports import CookieStore, JudgeState, SeedQueue, Store, Transaction
 from weft.records import Progress, StopReason
-from weft.store.state import RunState
+from weft.store.state import StoredState
 from weft.text.human import command
 from weft.url import host_of
 
@@ -50,7 +50,7 @@ class SmallState:
 
     def __init__(
         self,
-        state: RunState,
+        state: StoredState,
         judge: JudgeState,
         jar: CookieStore | None,
         clock: Clock,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from weft.crawl.conclude import decide
 from weft.crawl.site_requests import SiteRequests
-from weft.crawl.tick import Learnt
+from weft.crawl.tick import BatchEntry
 from weft.errors import POLICIES, STALLS_MAX, Cause
 from weft.ports import AnswerJudge, Clocks, CookieStore, RobotsFiles, SiteState, Store
 from weft.records import FILE, PAGE, Concluded, Decision, Ended, Processed, Purpose
@@ -30,7 +30,7 @@ class Learning:
         self._jar = jar
         self._key_of = key_of
 
-    def learn(self, ended: Ended) -> tuple[Learnt, SiteState]:
+    def learn(self, ended: Ended) -> tuple[BatchEntry, SiteState]:
         """All that follows from a lease that ended, ready for the tick; and its site."""
         processed, done, lease = ended.processed, ended.processed.done, ended.processed.done.lease
         facts = done.facts
@@ -53,7 +53,7 @@ class Learning:
             self._site_requests.robots(lease, processed.answer)
         else:
             facts, entries = self._site_requests.sitemap(processed, decision)
-        return Learnt(_without_answer(processed), decision, visit, facts, entries), site
+        return BatchEntry(_without_answer(processed), decision, visit, facts, entries), site
 
     def _note_manners(self, done: Concluded, site: SiteState, decision: Decision) -> None:
         """How the site answered: it may rest, or be given up after too many failures in a row."""

@@ -25,6 +25,10 @@ class LocalWorker:
         return self._fetcher.running
 
     @property
+    def takes_ahead(self) -> bool:
+        return False  # the next lease is at hand
+
+    @property
     def has_finished(self) -> bool:
         return bool(self._fetcher.finished)
 

@@ -149,16 +149,15 @@ class Loop:
             free = free if self._asks_files else min(free, left)
         if free <= 0:
             return 0
-        unsettled = self._frontier.unsettled
-        leases = self._frontier.take(free, left)
+        leases, refused, unresolved = self._frontier.take(free, left)
         self._start(leases)
-        for site in self._frontier.unresolved():
+        for site in unresolved:
             self._resolve(site)
-        return len(leases) + self._frontier.unsettled - unsettled
+        return len(leases) + refused
 
     def _take_ahead(self) -> None:
         """Gives each worker process extra leases, so that it stays busy until the next turn of this loop."""
-        if self.held_back() or self._housekeeping.is_memory_short:
+        if not self._workers.takes_ahead or self.held_back() or self._housekeeping.is_memory_short:
             return
         left = self._pages_left()
         for place, site_id, most in self._workers.room_ahead(self._frontier.untaken):
@@ -176,14 +175,14 @@ class Loop:
         under_way = self._frontier.pages_under_way - self._batch.pages
         return self._limits.max_pages - self._totals["pages"] - self._batch.stored - under_way
 
-    def _start(self, leases: list[Lease]) -> None:
+    def _start(self, leases: Sequence[Lease]) -> None:
         """Has leases asked. Those of one site come in a row: what they have in common is looked up once."""
         site_id, place, gap_s = 0, "", 0.0
         addresses: Addresses | Failure | None = None
         for lease in leases:
             if lease.site != site_id or not lease.url.startswith(place):
                 site_id, place = lease.site, f"{origin_of(lease.url)}/"
-                addresses, gap_s = self._resolver.cached(host_of(lease.url)), self._frontier.site(site_id).gap_s
+                addresses, gap_s = self._resolver.cached(host_of(lease.url)), self._frontier.gap_s(site_id)
             if isinstance(addresses, tuple):
                 self._workers.start(lease, addresses, gap_s)
                 if gap_s:  # else nothing counts from here

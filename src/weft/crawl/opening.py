@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
-from weft import __version__
 from weft.clock import Clock
 from weft.crawl.housekeeping import Housekeeping
 from weft.crawl.loop import Loop
 from weft.crawl.marks import make_marks, marked_page
-from weft.db.connection import Database, open_writer
+from weft.db.connection import Database, DatabaseError, open_writer
 from weft.db.schema import MIGRATIONS
 from weft.errors import StoreError, means_full_disk
 from weft.folder import Folder
@@ -22,11 +20,12 @@ from weft.ports import Workers
 from weft.records import Ending, Progress, StopReason
 from weft.seeds.lists import Seed
 from weft.spec import CrawlSpec
-from weft.store.state import RunState
+from weft.store.state import StoredState
 from weft.store.visits import SqlStore
 from weft.store.warc.cdxj import stored_rows, write_cdxj
 from weft.store.warc.losses import note_losses
 from weft.store.warc.recovery import keep_aside, recover
+from weft.text.version import __version__
 from weft.url import Normalizer
 
 DEATHS_ON_A_PAGE = 3
@@ -38,7 +37,7 @@ class Opened(NamedTuple):
 
     folder: Folder
     database: Database
-    state: RunState
+    state: StoredState
     fatal: str | None  # the page that was read when the last run died, if it died there
 
 
@@ -52,7 +51,7 @@ def open_folder(folder: Folder, spec: CrawlSpec) -> Iterator[Opened]:
         cache_b = min(DATABASE_CACHE_B, spec.limits.max_memory_b // 8)
         database = open_writer(folder.db, MIGRATIONS, cache_b=cache_b)
         try:
-            state = RunState(database.connection)
+            state = StoredState(database.connection)
             with database.transaction():
                 state.make_hash_seed()
             yield Opened(folder, database, state, fatal)
@@ -75,12 +74,12 @@ def marking(opened: Opened) -> Iterator[None]:
         folder.parsing.unlink(missing_ok=True)
 
 
-def _note_full_disk(folder: Folder, database: Database, state: RunState) -> None:
+def _note_full_disk(folder: Folder, database: Database, state: StoredState) -> None:
     """Stores that a full disk ended the run. Nothing else is stored of its end: the next run recovers as after a kill.
 
     Room for it is where the marks lie, and the answers that are not committed: these will be asked again.
     """
-    with suppress(StoreError, OSError, sqlite3.Error):  # where there is no room even for that, it counts as killed
+    with suppress(StoreError, OSError, DatabaseError):  # where there is no room even for that, it counts as killed
         folder.parsing.unlink(missing_ok=True)
         recover(folder.warc, state.committed())
         with database.transaction():
@@ -113,7 +112,7 @@ def begin_run(
     return run
 
 
-def _leave_fatal_page_alone(state: RunState, fatal: str | None, frontier: SqlFrontier) -> None:
+def _leave_fatal_page_alone(state: StoredState, fatal: str | None, frontier: SqlFrontier) -> None:
     """A page that takes the process down again and again is recorded and not asked any more.
 
     A kill from outside may meet any page while it is parsed, so it takes several deaths in a row on the same one.
@@ -189,7 +188,7 @@ class OpenCrawl:
         return self._loop.progress
 
     @contextmanager
-    def transaction(self) -> Iterator[RunState]:
+    def transaction(self) -> Iterator[StoredState]:
         """The state of the run, to be written all or not at all."""
         with self._database.transaction():
             yield self._state

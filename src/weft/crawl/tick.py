@@ -26,7 +26,7 @@ TICK_VISITS = 256  # a fast site gives thousands in a second: what is learnt of 
 FED_EVERY = 8  # visits of a long tick, after which workers get more to do
 
 
-class Learnt(NamedTuple):
+class BatchEntry(NamedTuple):
     """One lease that ended, with all that the crawl makes of it."""
 
     processed: Processed
@@ -40,13 +40,13 @@ class Batch:
     """What waits for the next tick."""
 
     def __init__(self) -> None:
-        self.learnt: list[Learnt] = []
+        self.learnt: list[BatchEntry] = []
         self.pages = 0  # leases of pages
         self.stored = 0  # those that bring a stored page
         self.feeds = False  # it has work for a site that has nothing else to do
         self.since_s = 0.0  # when the first of it came
 
-    def add(self, learnt: Learnt, now_s: float) -> None:
+    def add(self, learnt: BatchEntry, now_s: float) -> None:
         if not self.learnt:
             self.since_s = now_s
         self.learnt.append(learnt)
@@ -125,7 +125,7 @@ class Tick:
         """Stores a batch, and gives its visits. ``feed`` is called now and then, so that workers stay busy."""
         admissions, store, learnt = self._admissions, self._store, batch.learnt
         with self._transaction():
-            admissions.settle(self._settled(one) for one in learnt if one.processed.done.lease.purpose.is_queued)
+            admissions.settle([self._settled(one) for one in learnt if one.processed.done.lease.purpose.is_queued])
             visits, packs = self._offer(learnt, feed)
             self._count(batch)
             for one in learnt:
@@ -146,7 +146,7 @@ class Tick:
             for visit, one in zip(visits, learnt, strict=True)
         ]
 
-    def _settled(self, one: Learnt) -> Settled:
+    def _settled(self, one: BatchEntry) -> Settled:
         done, facts = one.processed.done, one.facts
         is_redirect = self._keeps_cookies and facts.redirect_to is not None
         return Settled(
@@ -156,7 +156,9 @@ class Tick:
             status=facts.status,
         )  # fmt: skip
 
-    def _offer(self, learnt: Sequence[Learnt], feed: Callable[[], None]) -> tuple[list[Visit], list[tuple[int, str]]]:
+    def _offer(
+        self, learnt: Sequence[BatchEntry], feed: Callable[[], None]
+    ) -> tuple[list[Visit], list[tuple[int, str]]]:
         """The visits, and the links of each as they are stored; those that belong to the crawl are admitted."""
         self._admissions.prefetch_links([one.processed.done.links for one in learnt])
         if self._duplicates is not None:
@@ -173,7 +175,7 @@ class Tick:
                 packs.append((one.visit, packed))
         return visits, packs
 
-    def _page(self, one: Learnt) -> tuple[Visit, str]:
+    def _page(self, one: BatchEntry) -> tuple[Visit, str]:
         done, lease, facts = one.processed.done, one.processed.done.lease, one.facts
         offered = self._admissions.offer_page(
             lease.page, one.visit, done.links, facts.nofollow, self._is_duplicate(one)
@@ -182,18 +184,18 @@ class Tick:
             self._judge.linked(lease.url, lease.site, offered.depth, offered.new, offered.known)
         return self._visit(one, offered.url, len(done.links.targets), offered.external), offered.packed
 
-    def _is_duplicate(self, one: Learnt) -> bool:
+    def _is_duplicate(self, one: BatchEntry) -> bool:
         if self._duplicates is None or one.processed.done.lease.purpose is not PAGE:
             return False
         facts, processed = one.facts, one.processed
         body = (facts.hash, facts.size, processed.place.digest) if facts.hash is not None else None
         return self._duplicates.is_duplicate(processed.done.lease.page, one.visit, body, processed.sketch)
 
-    def _site_request(self, one: Learnt) -> tuple[Visit, str]:
+    def _site_request(self, one: BatchEntry) -> tuple[Visit, str]:
         packed = self._admissions.offer_sitemap(one.visit, one.entries) if one.entries else ""
         return self._visit(one, self._admissions.name(one.processed.done.lease.url), len(one.entries), 0), packed
 
-    def _visit(self, one: Learnt, url: int, out_links: int, external_links: int) -> Visit:
+    def _visit(self, one: BatchEntry, url: int, out_links: int, external_links: int) -> Visit:
         place = one.processed.place
         return Visit(
             id=one.visit, lease=one.processed.done.lease, url=url, facts=one.facts, out_links=out_links,

@@ -14,6 +14,9 @@ from weft.text.human import command
 
 Migration = Callable[[sqlite3.Connection], None]
 
+DatabaseError = sqlite3.Error
+"""Any failure of the database, for modules that know no SQL; ``explain`` makes a sentence of it."""
+
 APPLICATION_ID = 0x77656674  # "weft": tells our file from another program's
 BUSY_MS = 10_000
 PATH_MAX_B = 500  # SQLite's bound is 512, and -journal comes behind the name

@@ -156,7 +156,7 @@ def _facts(folder: Folder, reason: StopReason, served: Served, killed_at: int | 
     with StoredCrawl(folder.path) as crawl:
         status = crawl.status()
         pages = list(crawl.pages(everything=True))
-        sitemaps = crawl.connection.execute("SELECT count(*) FROM sitemap WHERE state = 'C'").fetchone()[0]
+        sitemaps = crawl.sitemaps_read()
         example = _example(pages)
         why = _in_a_sentence(story_of(crawl, example)) if example is not None else None
         report = check_folder(crawl, silent)

@@ -21,7 +21,7 @@ from weft.frontier.pages import Role
 from weft.frontier.polite import Schedule, Site
 from weft.frontier.settling import Settling
 from weft.frontier.sites import Sites
-from weft.ports import Offered, Refuse
+from weft.ports import Offered, Refuse, Taken
 from weft.records import Lease, Links, Settled
 from weft.spec import CrawlSpec
 from weft.url import site_of
@@ -84,18 +84,16 @@ class SqlFrontier:
 
     # ---- leases ----------------------------------------------------------------------------------------------
 
-    def take(self, most: int, most_pages: int | None = None) -> list[Lease]:
+    def take(self, most: int, most_pages: int | None = None) -> Taken:
         """Up to so many leases whose time has come, in order; ``most_pages`` of them for pages (None: no bound)."""
-        return self._leases.take(most, most_pages)
+        unsettled = self.unsettled
+        leases = self._leases.take(most, most_pages)
+        unresolved, self._leases.unresolved = self._leases.unresolved, []
+        return Taken(leases, self.unsettled - unsettled, unresolved)
 
     def take_ahead(self, site_id: int, most: int) -> list[Lease]:
         """Up to so many leases of a site whose requests may follow each other without a pause."""
         return self._leases.take_ahead(site_id, most)
-
-    def unresolved(self) -> list[Site]:
-        """The sites whose address is to be asked for; each is told once."""
-        sites, self._leases.unresolved = self._leases.unresolved, []
-        return sites
 
     def addressed(self, site_id: int) -> None:
         """The address of a site is known now, or its look-up failed."""
@@ -111,9 +109,9 @@ class SqlFrontier:
 
     # ---- their requests --------------------------------------------------------------------------------------
 
-    def site(self, site_id: int) -> Site:
-        """The site, brought to RAM where it is not there."""
-        return self._sites.get(site_id)
+    def gap_s(self, site_id: int) -> float:
+        """From the start of a request to a site to that of the next."""
+        return self._sites.get(site_id).gap_s
 
     def started(self, lease: Lease) -> None:
         """The request goes out now: the delay counts from here."""

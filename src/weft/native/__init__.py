@@ -40,7 +40,7 @@ merge_sorted = _parts.merge_sorted
 """The runs of the seen-set: the filters before them, and how they are merged (``weft.frontier.runs``)."""
 
 csv_lines = _parts.csv_lines
-"""Rows of the logs as CSV (``weft.cli.screen``)."""
+"""Rows of the logs as CSV (``weft.crawl.logs``)."""
 
 keep_freed_memory = _parts.keep_freed_memory
 """Has the C library keep what is freed (``weft.crawl.machine``)."""

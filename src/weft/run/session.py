@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import signal
-import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ from weft.crawl.build import add_seeds, open_crawl
 from weft.crawl.events import Observer
 from weft.crawl.machine import settle_memory
 from weft.crawl.opening import OpenCrawl
-from weft.db.connection import explain, open_reader
+from weft.db.connection import DatabaseError, explain, open_reader
 from weft.db.schema import VERSION
 from weft.errors import FolderError, SpecError, StoreError
 from weft.fetch.http.bounds import make_room_for_files
@@ -140,8 +139,7 @@ def _was_answered(folder: Folder) -> bool:
     from weft.derive.read import StoredCrawl
 
     with StoredCrawl(folder.path) as crawl:
-        answer = crawl.connection.execute("SELECT 1 FROM visit WHERE status IS NOT NULL LIMIT 1")
-        return answer.fetchone() is not None
+        return crawl.has_answers()
 
 
 def _go_on(spec: CrawlSpec, old: CrawlSpec, folder: Folder, seeds: Sequence[Seed], warn: Tell) -> Plan:
@@ -185,7 +183,7 @@ def _is_seeded(folder: Folder) -> bool:
     reader = open_reader(folder.db, VERSION)
     try:
         return is_seeded(reader)
-    except sqlite3.Error as error:
+    except DatabaseError as error:
         raise FolderError(explain(error, folder.db)) from error
     finally:
         reader.close()
@@ -226,7 +224,7 @@ class Run:
         try:
             with _signals_kept(), _writing(plan.folder):
                 return asyncio.run(self._main(observers, tell, fork_server))
-        except sqlite3.Error as error:  # read between the ticks, where no transaction explains it
+        except DatabaseError as error:  # read between the ticks, where no transaction explains it
             raise StoreError(explain(error, plan.folder.db)) from error
         finally:
             if fork_server is not None:
@@ -291,7 +289,7 @@ def add_to_stopped(folder: Folder, seeds: Sequence[Seed], paces: Mapping[str, Si
     """
     try:
         return _add_to_stopped(folder, seeds, paces)
-    except sqlite3.Error as error:
+    except DatabaseError as error:
         raise FolderError(explain(error, folder.db)) from error
 
 

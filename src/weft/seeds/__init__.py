@@ -1,1 +1,5 @@
-"""Where a crawl begins: lists of URLs, of hosts, of sites with settings of their own."""
+"""Where a crawl begins.
+
+1. ``lists`` reads start addresses: URLs, hosts, files of them.
+2. ``hosts`` reads lists of sites with settings of their own (R1).
+"""

@@ -15,7 +15,7 @@ CookieValues = tuple[str, str, str, str | None, float | None]
 """Origin, path, name, value (None: it is gone), and the time until which it holds."""
 
 
-class RunState:
+class StoredState:
     """Reads and writes the tables ``meta``, ``run``, ``cookie``, ``trap`` and ``scope_site``.
 
     Writing happens inside the caller's transaction.
@@ -183,4 +183,4 @@ def is_seeded(reader: sqlite3.Connection) -> bool:
     """Whether a database, which may be empty, has the start addresses of its crawl."""
     if reader.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone() is None:
         return False
-    return RunState(reader).is_seeded
+    return StoredState(reader).is_seeded

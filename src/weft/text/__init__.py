@@ -1,1 +1,5 @@
-"""Texts: the patterns that are looked for in them."""
+"""Words for people and for machines.
+
+``dates`` and ``human`` write moments and numbers, ``safe`` makes text safe for terminals, CSV and XML, ``patterns``
+compiles regular expressions at their first use, ``version`` is weft's own.
+"""

@@ -11,8 +11,8 @@ from weft.clock import Clock
 from weft.crawl.local import LocalWorker
 from weft.crawl.machine import share_of_memory, usable_cores
 from weft.crawl.marks import WORKER_SLOTS, ParseMark, add_slots
+from weft.crawl.per_process import make_pipeline
 from weft.crawl.reading import needs_trees
-from weft.crawl.stations import make_pipeline
 from weft.fetch.cookies import CookieJar
 from weft.fetch.http import Fetcher
 from weft.fetch.resolve import AddressPolicy

@@ -64,6 +64,10 @@ class CombinedWorkers:
         return self._local.running + (self._pool.running if self._pool is not None else 0)
 
     @property
+    def takes_ahead(self) -> bool:
+        return self._pool is not None and self._pool.takes_ahead
+
+    @property
     def has_finished(self) -> bool:
         return self._local.has_finished or (self._pool is not None and self._pool.has_finished)
 

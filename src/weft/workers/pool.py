@@ -126,6 +126,10 @@ class WorkerPool:
         return self._book.running
 
     @property
+    def takes_ahead(self) -> bool:
+        return self._opened  # the first that is ready begins, and leaves the others their share
+
+    @property
     def has_finished(self) -> bool:
         return self._book.has_news or self._trouble is not None
 
@@ -140,8 +144,7 @@ class WorkerPool:
         self._book.start(lease, addresses, gap_s)
 
     def room_ahead(self, untaken: int) -> Iterable[RoomAhead]:
-        # the first that is ready begins, and leaves the others their share
-        return self._book.room_ahead(untaken) if self._opened else ()
+        return self._book.room_ahead(untaken)
 
     def start_ahead(self, place: int, lease: Lease, addresses: Sequence[str]) -> None:
         self._book.start_ahead(place, lease, addresses)

@@ -21,8 +21,8 @@ from weft.clock import Clock
 from weft.crawl.conclude import SLOW_DOWN, conclude_failure
 from weft.crawl.machine import settle_memory
 from weft.crawl.marks import ParseMark
+from weft.crawl.per_process import make_pipeline
 from weft.crawl.pipeline import bug_being_handled
-from weft.crawl.stations import make_pipeline
 from weft.db.connection import open_reader
 from weft.db.schema import VERSION
 from weft.errors import StoreError, WeftError

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import IO
 
-from weft import __version__
 from weft.derive.graph.model import Edge, Field, Graph, Kind, Node, Value
 from weft.ports import Progress, silent
 from weft.records import LinkKind
 from weft.text.safe import in_xml
+from weft.text.version import __version__
 
 _TYPES = {Kind.TEXT: "string", Kind.WHOLE: "long", Kind.REAL: "double", Kind.FLAG: "boolean"}
 _SMALL = frozenset({"depth", "status", "in_degree", "out_degree", "external_out_degree", "duplicates", "redirects"})

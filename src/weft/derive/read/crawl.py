@@ -18,7 +18,7 @@ from weft.db.schema import VERSION, lend_views
 from weft.derive.read.links import decoded, links_of, packs_of
 from weft.derive.read.model import LinkRow, PackedLink, Page, Place, Status
 from weft.derive.read.pages import page_of, pages_of, verdict_on
-from weft.errors import HOW_TO_BEGIN, NO_URL, FolderError, SpecError
+from weft.errors import HOW_TO_BEGIN, NO_URL, Cause, FolderError, SpecError
 from weft.folder import Folder, not_begun
 from weft.records import RunState, StopReason
 from weft.spec import CrawlSpec
@@ -156,6 +156,21 @@ class StoredCrawl:
         """One page by its id in the database; None if there is none. In-links are not counted."""
         return page_of(self, page)
 
+    def never_asked(self) -> Iterator[Page]:
+        """The pages that ended without a visit of their own, because their site or its robots.txt does not answer."""
+        last = 0
+        while rows := self._db.execute(_NEVER_ASKED, (last, Cause.ROBOTS_DISALLOWED.value)).fetchall():
+            last = rows[-1][0]
+            yield from (page for (number,) in rows if (page := self.page_by_id(number)) is not None)
+
+    def has_answers(self) -> bool:
+        """Whether an answer is stored, of any status."""
+        return bool(self.scalar("SELECT EXISTS(SELECT 1 FROM visit WHERE status IS NOT NULL)"))
+
+    def sitemaps_read(self) -> int:
+        """How many sitemap files were read."""
+        return self.scalar("SELECT count(*) FROM sitemap WHERE state = 'C'")
+
     def verdict_on(self, page: int) -> Verdict | None:
         """Which page stands for this one, and how alike they are; None for a page that stands for itself.
 
@@ -285,3 +300,7 @@ _NEWEST_PAGE = """
 SELECT u.text FROM visit v JOIN page p ON p.id = v.page JOIN url u ON u.id = v.url
 WHERE p.site = ? AND v.status BETWEEN 200 AND 299 ORDER BY v.id DESC LIMIT 1
 """
+
+
+_NEVER_ASKED = """SELECT id FROM page WHERE id > ? AND state = 'E' AND visit IS NULL AND cause <> ?
+ORDER BY id LIMIT 1000"""

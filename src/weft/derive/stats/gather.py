@@ -9,7 +9,6 @@ from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 
-from weft import __version__
 from weft.derive.duplicates.verdicts import settings_of
 from weft.derive.read import StoredCrawl
 from weft.derive.stats.across import across_sites
@@ -25,6 +24,7 @@ from weft.derive.stats.tally import Pairs, Tables, Tally
 from weft.derive.stats.timeline import timeline_of
 from weft.ports import Progress
 from weft.records import LinkKind
+from weft.text.version import __version__
 from weft.url import domain_of, host_of_site
 
 _BROKEN_SHOWN = 2_000

@@ -5,11 +5,11 @@ from __future__ import annotations
 from binascii import b2a_base64
 from collections.abc import Callable
 
-from weft import __version__
 from weft.errors import SpecError
 from weft.fetch.cookies import Cookies
 from weft.records import Lease
 from weft.spec import CrawlSpec, Identity, Network
+from weft.text.version import __version__
 from weft.url import origin_of, site_and_path_of
 
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from weft import __version__
 from weft.crawl.file_reading import FileReader
 from weft.crawl.marks import ParseMark
 from weft.crawl.pipeline import Pipeline, Sketch
@@ -19,6 +18,7 @@ from weft.records import Lease
 from weft.spec import CrawlSpec
 from weft.store.warc.archive import FindBody, NoArchive, WarcArchive
 from weft.store.warc.writer import Form, WarcWriter
+from weft.text.version import __version__
 
 RequestHead = Callable[[Lease], bytes]
 """The head of the request that was sent for a lease."""
