@@ -31,6 +31,7 @@ class Extra(NamedTuple):
 
 
 EXTRAS = {
+    "documents": Extra("sizes of images", ("imagesize",)),
     "graph": Extra("measures and pictures of a graph", ("igraph", "PIL")),
     "parquet": Extra("parquet files", ("pyarrow",)),
 }

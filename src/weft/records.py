@@ -336,6 +336,12 @@ class FileFacts(msgspec.Struct, frozen=True, gc=False, array_like=True, kw_only=
 
     width: int | None = None  # of an image, in pixels
     height: int | None = None
+    title: str | None = None  # of a document, as the next ones
+    author: str | None = None
+    pages: int | None = None  # of a PDF, or slides of a presentation
+    text: str | None = None
+    links: int | None = None
+    problem: str | None = None  # why it could not be read, or not all of it
 
 
 class Decision(msgspec.Struct, frozen=True, gc=False, array_like=True, kw_only=True):

@@ -110,8 +110,12 @@ FROM page p JOIN visit w ON w.id = p.visit JOIN link_pack c ON c.visit = w.id JO
      JOIN link_kind k ON k.id = json_extract(l.value, '$[1]')
 WHERE p.role < 2 AND v.status BETWEEN 200 AND 299 AND f.role >= 2 AND w.redirect_to IS NULL;
 CREATE VIEW image AS
-SELECT url, page, max(CASE WHEN kind = 'image' THEN anchor END) AS alt, type, size, hash, width, height
+SELECT url, page, max(CASE WHEN kind = 'image' THEN anchor END) AS alt, type, size, hash, width, height, cause AS error
 FROM shown_file LEFT JOIN file_fact USING(visit) WHERE type LIKE 'image/%' GROUP BY url, page;
+CREATE VIEW file AS
+SELECT url, page, type, size, hash, title, author, pages, text, links, cause AS error
+FROM shown_file LEFT JOIN file_fact USING(visit)
+WHERE type NOT LIKE 'image/%' AND NOT (type = 'text/html' AND kind IN ('image', 'link')) GROUP BY url, page;
 """
 
 
@@ -164,7 +168,10 @@ def keep_files(connection: sqlite3.Connection) -> None:
     """Files beside pages (G5): which entries of the queue are files, what files show of themselves, and two views."""
     connection.execute("ALTER TABLE page ADD COLUMN role INTEGER NOT NULL DEFAULT 0")
     connection.execute("CREATE INDEX page_files ON page(id) WHERE role = 2 AND state IN ('W', 'R')")
-    connection.execute("CREATE TABLE file_fact(visit INTEGER PRIMARY KEY REFERENCES visit, width INTEGER, height INTEGER)")
+    connection.execute(
+        "CREATE TABLE file_fact(visit INTEGER PRIMARY KEY REFERENCES visit, width INTEGER, height INTEGER,"
+        " title TEXT, author TEXT, pages INTEGER, text TEXT, links INTEGER, problem TEXT)"
+    )
     _run(connection, FILE_VIEWS)
 
 

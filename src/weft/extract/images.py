@@ -9,7 +9,7 @@ _LARGEST = 1 << 31  # larger numbers are nonsense that no picture has
 
 def image_size(body: bytes) -> tuple[int | None, int | None]:
     """Width and height of an image; None for each where its format is not known, or it does not say."""
-    import imagesize
+    import imagesize  # type: ignore[import-untyped]
 
     try:
         width, height = imagesize.get(io.BytesIO(body))

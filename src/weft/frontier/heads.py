@@ -63,8 +63,8 @@ class Heads:
                 (site.id, *site.cursor, size),
             ).fetchall()
             site.cursor = END if len(rows) < size else (rows[-1][1], rows[-1][0])
-            for *columns, role in rows:
-                entry = Waiting(*columns, is_file=role == Role.FILE)
+            for row in rows:
+                entry = Waiting(*row[:-1], row[-1] == Role.FILE)
                 if entry.page not in self._in_flight and self._may_wait(entry.depth, site.id, entry.is_file):
                     site.push(entry)
             if site.heads:

@@ -92,4 +92,10 @@ class CrawlOptions(TypedDict, total=False):
     graph_summary: bool
     common_log: str | PathLike[str] | None
     error_log: str | PathLike[str] | None
+    images: bool
+    documents: bool
+    files: str | Sequence[str]
+    embeds: Literal["any", "scope"]
+    max_file_size: int | str
+    max_files: int | str | None
     part: str | Sequence[str]
