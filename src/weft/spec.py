@@ -506,9 +506,9 @@ class Files(msgspec.Struct, frozen=True, kw_only=True):
     embeds: Annotated[
         Embeds, About("the hosts of files that a page shows: any, or those in the scope", may_change=False)
     ] = Embeds.ANY
-    max_file_size_b: Annotated[
-        int, About("keep no file that is larger, and none in part", low=1, may_change=True)
-    ] = 100_000_000
+    max_file_size_b: Annotated[int, About("keep no file that is larger, and none in part", low=1, may_change=True)] = (
+        100_000_000
+    )
     max_files: Annotated[int | None, About("ask for at most N files", "1000", may_change=True)] = None
 
     @property
@@ -555,9 +555,9 @@ class CrawlSpec(msgspec.Struct, frozen=True, kw_only=True):
         Traps, Group("Traps", "budgets against endless sites; 0 switches a rule off", may_change=False, prefix="trap-")
     ] = Traps()
     keep: Annotated[Keep, Group("Store", "what is kept", may_change=True)] = Keep()
-    files: Annotated[
-        Files, Group("Files", "images, documents and other files beside pages", may_change=False)
-    ] = Files()
+    files: Annotated[Files, Group("Files", "images, documents and other files beside pages", may_change=False)] = (
+        Files()
+    )
     plugins: Annotated[Plugins, Group("Parts", "parts of your own", may_change=False)] = Plugins()
 
 

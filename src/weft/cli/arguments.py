@@ -25,6 +25,7 @@ EXAMPLES = {
     ),
     "links": "weft links example.org --from-url https://example.org/\n  weft links example.org --broken -o broken.csv",
     "stats": "weft stats example.org\n  weft stats example.org -o report.html",
+    "files": "weft files example.org --to downloads",
     "duplicates": "weft duplicates example.org --threshold 0.9 -o duplicates.csv",
     "show": "weft show example.org https://example.org/ --text",
     "why": "weft why example.org https://example.org/missing",
@@ -192,6 +193,12 @@ def _duplicates(parser: argparse.ArgumentParser) -> None:
     _to_file(parser)
 
 
+def _files(parser: argparse.ArgumentParser) -> None:
+    _folder(parser)
+    about = "the folder to write into: new, empty, or of an earlier `weft files`"
+    parser.add_argument("-o", "--to", "--output", dest="to", metavar="FOLDER", required=True, help=about)
+
+
 def _show(parser: argparse.ArgumentParser) -> None:
     _folder(parser)
     _url(parser)
@@ -276,6 +283,7 @@ _BUILDERS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "links": _links,
     "stats": _stats,
     "duplicates": _duplicates,
+    "files": _files,
     "show": _show,
     "why": _why,
     "graph": _graph,

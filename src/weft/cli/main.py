@@ -23,6 +23,7 @@ COMMANDS = {
     "links": "the links of a crawl",
     "stats": "the numbers of a crawl, and a report to look at",
     "duplicates": "pages with the same content, or nearly the same",
+    "files": "write the stored images, documents and other files into a folder",
     "show": "one stored page",
     "why": "why a URL was or was not fetched",
     "graph": "the web graph for Gephi, Pajek, networkx and others, or as a picture",

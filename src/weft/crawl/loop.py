@@ -16,7 +16,7 @@ from weft.crawl.learning import Learning
 from weft.crawl.tick import TICK_S, Batch, Tick, TickTime
 from weft.errors import Cause
 from weft.ports import Addresses, Frontier, Resolve, SiteState, Workers
-from weft.records import PAGE, Ended, Failure, Lease, Progress, StopReason
+from weft.records import Ended, Failure, Lease, Progress, StopReason
 from weft.spec import CrawlSpec
 from weft.url import host_of, origin_of
 
@@ -247,9 +247,9 @@ class Loop:
             return StopReason.MAX_TIME
         if workers.running or workers.has_finished or self._batch.learnt or frontier.unsettled or frontier.resolving:
             return None
-        if self._limits.max_pages is not None and self._totals["pages"] >= self._limits.max_pages:
-            if not (self._asks_files and frontier.has_files):  # those of its last pages are still to come
-                return StopReason.MAX_PAGES
+        owes_files = self._asks_files and frontier.has_files  # those of its last pages are still to come
+        if self._limits.max_pages is not None and self._totals["pages"] >= self._limits.max_pages and not owes_files:
+            return StopReason.MAX_PAGES
         if frontier.has_ready:  # what the last tick admitted is still to be taken
             return None
         if frontier.rests_long(self._politeness.max_wait_s):

@@ -180,7 +180,9 @@ class Tick:
         offered = self._admissions.offer_page(
             lease.page, one.visit, done.links, facts.nofollow, self._is_duplicate(one)
         )  # fmt: skip
-        if lease.purpose is PAGE and (done.is_stored_2xx or done.links.targets):  # a redirect to a new place is a page that brings one
+        if lease.purpose is PAGE and (
+            done.is_stored_2xx or done.links.targets
+        ):  # a redirect to a new place is a page that brings one
             self._judge.linked(lease.url, lease.site, offered.depth, offered.new, offered.known)
         return self._visit(one, offered.url, len(done.links.targets), offered.external), offered.packed
 
@@ -207,9 +209,4 @@ class Tick:
         totals["pages"] += batch.stored
         totals["files"] += sum([one.processed.done.file is not None for one in batch.learnt])
         totals["bytes"] += sum([one.facts.size_wire or 0 for one in batch.learnt])
-        totals["links"] += sum(
-            [
-                len(one.processed.done.links.targets) or len(one.entries)
-                for one in batch.learnt
-            ]
-        )
+        totals["links"] += sum([len(one.processed.done.links.targets) or len(one.entries) for one in batch.learnt])

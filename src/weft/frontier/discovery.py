@@ -217,7 +217,7 @@ class Discovery:
         return packed_links(links, infos, offered), Found(page_site.external_links(targets), new, known)
 
     def _with_shown(self, links: Links, infos: Infos, offered: bytearray, places: list[int]) -> list[int]:
-        """Where to look closer, with the links that show files: those not yet judged as files. They are offered, too."""
+        """Where to look closer, with the links that show files: those not yet judged as files. They are offered too."""
         shows, targets, rel_of = self._judge.shows, links.targets, links.rels.get
         more = []
         for at, kind in links.kinds.items():

@@ -63,8 +63,9 @@ class Heads:
                 (site.id, *site.cursor, size),
             ).fetchall()
             site.cursor = END if len(rows) < size else (rows[-1][1], rows[-1][0])
-            for row in rows:
-                entry = Waiting(*row[:-1], row[-1] == Role.FILE)
+            for *columns, role in rows:
+                entry = Waiting(*columns)
+                entry.is_file = role == Role.FILE
                 if entry.page not in self._in_flight and self._may_wait(entry.depth, site.id, entry.is_file):
                     site.push(entry)
             if site.heads:
@@ -123,7 +124,11 @@ class Heads:
     def _join(self, page: int, touched: set[Site]) -> None:
         """Puts a page into the head of its site, if it belongs there."""
         row = self._discovery.row(page)
-        if row.state != "W" or page in self._in_flight or not self._may_wait(row.depth, row.site, row.role == Role.FILE):
+        if (
+            row.state != "W"
+            or page in self._in_flight
+            or not self._may_wait(row.depth, row.site, row.role == Role.FILE)
+        ):
             return
         site = self._schedule.sites.get(row.site)
         if site is None:

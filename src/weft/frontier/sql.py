@@ -54,9 +54,7 @@ class SqlFrontier:
             connection, schedule, clock, spec, policies.paces, discovery.site_names.of_new, in_ram=memory.sites_in_ram
         )
         self._budgets = budgets = Budgets(connection, spec.limits, clock, self.counts)
-        self._heads = heads = Heads(
-            connection, discovery, schedule, sites, clock, budgets.is_cut, spec.scope.min_depth
-        )
+        self._heads = heads = Heads(connection, discovery, schedule, sites, clock, budgets.is_cut, spec.scope.min_depth)
         queues = Queues(sites, heads, budgets, FileBudget(connection, spec.files.max_files))
         self._settling = settling = Settling(connection, discovery, schedule, queues, clock, self.counts)
         self._leases = Leases(spec.politeness, policies, schedule, queues, settling, clock, address_of)

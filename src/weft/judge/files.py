@@ -7,9 +7,8 @@ from typing import Final
 from weft.records import LinkKind
 from weft.spec import Files
 
-DOCUMENT_EXTENSIONS: Final = frozenset(
-    "doc docm docx dot dotx odp ods odt pdf pps ppsx ppt pptm pptx rtf xls xlsb xlsm xlsx".split()
-)
+_DOCUMENTS = "doc docm docx dot dotx odp ods odt pdf pps ppsx ppt pptm pptx rtf xls xlsb xlsm xlsx"
+DOCUMENT_EXTENSIONS: Final = frozenset(_DOCUMENTS.split())
 DOCUMENT_TYPES: Final = frozenset(
     {
         "application/msword",

@@ -131,7 +131,10 @@ _IN_ZIP: Final = (
 )
 _OLE_TYPES: Final = frozenset({"application/msword", "application/vnd.ms-excel", "application/vnd.ms-powerpoint"})
 _OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis.opendocument."
-_SVG = regex(rb"(?:\xef\xbb\xbf)?(?:\s++|<\?(?:[^?]++|\?(?!>))*+\?>|<!--(?:[^-]++|-(?!->))*+-->|<![^>-][^>]*+>)*+<svg[\s>]", re.IGNORECASE)
+_SVG = regex(
+    rb"(?:\xef\xbb\xbf)?(?:\s++|<\?(?:[^?]++|\?(?!>))*+\?>|<!--(?:[^-]++|-(?!->))*+-->|<![^>-][^>]*+>)*+<svg[\s>]",
+    re.IGNORECASE,
+)
 
 
 def file_type(content_type: str | None, body: bytes) -> str:

@@ -22,7 +22,7 @@ from weft.crawl.conclude import conclude_failure
 from weft.errors import Cause
 from weft.fetch.cookies import CookieJar
 from weft.ports import Returned, RoomAhead
-from weft.records import PAGE, Ended, Failure, Fetched, Lease, Processed
+from weft.records import Ended, Failure, Fetched, Lease, Processed
 from weft.spec import CrawlSpec, PageOrder
 from weft.workers.member import Files, Member, Reported
 from weft.workers.messages import ALL_SITES, Job, JobDone, Report

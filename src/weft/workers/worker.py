@@ -30,7 +30,7 @@ from weft.fetch.http import Fetcher, Outcome
 from weft.folder import Folder
 from weft.judge.files import WantedFiles
 from weft.plugins import LoadedPlugins
-from weft.records import PAGE, Failure, FilePosition, Lease, Processed
+from weft.records import Failure, FilePosition, Lease, Processed
 from weft.store.bodies import SharedBodies
 from weft.store.visits import StoredBody, find_body
 from weft.workers.messages import (

@@ -16,7 +16,7 @@ from weft.derive.stats.known import ANSWERED, BROKEN, REDIRECTED_TO, REDIRECTS, 
 from weft.derive.stats.tally import Tally
 from weft.parse.content import HTML_TYPES
 from weft.ports import Progress
-from weft.records import LinkKind
+from weft.records import LinkKind, Purpose
 
 _CHUNK = 2_000
 _NOTED = 20
@@ -118,9 +118,11 @@ def _count(row: tuple[Any, ...], upto: Snapshot, tally: Tally, seen: Seen, verdi
 
 
 def _count_answered(row: tuple[Any, ...], tally: Tally, seen: Seen, verdict: Verdict | None) -> None:
-    page, site, _, _, _, _, depth, _, status, _, media, language, size, wire, _, _, spent_ms, leads_to = row
+    page, site, _, _, _, _, depth, _, status, _, media, language, size, wire, _, _, spent_ms, leads_to, purpose = row
     known, success = seen.known, 200 <= status < 300
     known.flags[page] |= ANSWERED | (BROKEN if status >= 400 else 0)
+    if purpose == Purpose.FILE:  # no page: of it counts only whether it is there
+        return
     _count_answer(tally, site, status, depth, media)
     tally.add(site, "sum", "size", size or 0)
     tally.add(site, "sum", "size_wire", wire or 0)
@@ -211,7 +213,8 @@ SELECT p.id, p.site, p.visit, p.state, p.reason, p.cause, p.depth, o.text, v.sta
        v.size, v.size_wire, CASE WHEN v.status BETWEEN 200 AND 299 THEN v.hash END, v.digest, v.response_ms,
        CASE WHEN v.redirect_to IS NOT NULL THEN (
            SELECT coalesce(t.page, t.id) FROM link_pack k JOIN url t ON t.id = json_extract(k.links, '$[0][0]')
-           WHERE k.visit = v.id AND json_extract(k.links, '$[0][1]') = {LinkKind.REDIRECT.value}) END
+           WHERE k.visit = v.id AND json_extract(k.links, '$[0][1]') = {LinkKind.REDIRECT.value}) END,
+       v.purpose
 FROM page p JOIN url o ON o.id = p.id LEFT JOIN visit v ON v.id = {COUNTED_VISIT}
 WHERE p.id > :after AND p.id <= :last ORDER BY p.id LIMIT :most
 """
