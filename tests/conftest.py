@@ -44,8 +44,8 @@ QUICK = ("unit", "property")
 """The folders whose tests need no server and no other program."""
 
 
-def _tier_of(item: pytest.Item) -> str:
-    """The folder of a test; empty for one that lies elsewhere."""
+def _tier_of(item: pytest.Item | pytest.Module) -> str:
+    """The folder of a test, or of a file of tests; empty for one that lies elsewhere."""
     return item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
 
 
@@ -56,12 +56,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(tier)
 
 
-@pytest.fixture(autouse=True)
-def quick_tests_stay_inside(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fails a test of a quick folder that starts a program or a server."""
-    if _tier_of(request.node) in QUICK:
-        monkeypatch.setattr(subprocess.Popen, "__init__", _refuse)
-        monkeypatch.setattr(socket.socket, "bind", _refuse)
+@pytest.fixture(scope="module", autouse=True)
+def quick_tests_stay_inside(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fails the tests of a quick folder that start a program or a server, also by a fixture of their module."""
+    with pytest.MonkeyPatch.context() as patch:
+        if _tier_of(request.node) in QUICK:
+            patch.setattr(subprocess.Popen, "__init__", _refuse)
+            patch.setattr(socket.socket, "bind", _refuse)
+        yield
 
 
 def _refuse(*_: object, **__: object) -> None:

@@ -32,8 +32,8 @@ class Extra(NamedTuple):
 
 EXTRAS = {
     "documents": Extra("sizes of images", ("imagesize",)),
-    "graph": Extra("measures and pictures of a graph", ("igraph", "PIL")),
-    "parquet": Extra("parquet files", ("pyarrow",)),
+    "graph": Extra("measures and pictures of a graph", ("igraph", "PIL.Image")),
+    "parquet": Extra("parquet files", ("pyarrow.parquet",)),
 }
 
 

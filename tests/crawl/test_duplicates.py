@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import random
-import string
-import sys
-from pathlib import Path
-
-import pytest
-from web import HTML
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 import gzip
 import json
+import random
 import shutil
 import sqlite3
-import sys
+import string
 from collections.abc import Callable
 from pathlib import Path
 
 import kill
+import pytest
 from command import Weft
-from web import Site, html_page
+from web import HTML, Site, html_page
 
 from weft.demo.server import Served
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
-
 
 WORDS = [
     "".join(random.Random(number).choices(string.ascii_lowercase + "éžш漢", k=number % 7 + 2)) for number in range(900)

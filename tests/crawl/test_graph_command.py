@@ -16,16 +16,10 @@ import networkx
 import pytest
 from command import ROOT, Weft, call
 from gexf_schema import check_gexf
-from hypothesis import given
-from hypothesis import strategies as st
 from stored import Stored, make
 from web import Request, Response, Site, html_page
 
-from weft.derive.graph.merging import united
-from weft.derive.graph.where import Filter
 from weft.derive.graph.write import file_name
-from weft.errors import SpecError
-from weft.text.safe import in_xml
 
 FORMS = ("gexf", "graphml", "net", "csv", "parquet", "dot", "json")
 
@@ -274,26 +268,6 @@ def test_a_running_crawl_is_exported_as_it_stands(site: Site, weft: Weft, tmp_pa
 # --- parts
 
 
-@given(st.integers(1, 30).flatmap(lambda n: st.tuples(st.just(n), st.lists(st.tuples(*[st.integers(0, n - 1)] * 2)))))
-def test_merging_gives_every_node_one_representative(case: tuple[int, list[tuple[int, int]]]) -> None:
-    """Whatever pairs there are, rings too: a representative stands for itself, and the result is stable."""
-    size, pairs = case
-    parent = united(size, pairs)
-    assert all(parent[parent[node]] == parent[node] for node in range(size))
-    assert list(parent) == list(united(size, pairs))
-    touched = {node for pair in pairs for node in pair}
-    assert all(parent[node] == node for node in range(size) if node not in touched)
-
-
-@given(st.text(st.characters(codec=None), max_size=200))
-def test_any_text_fits_into_xml(text: str) -> None:
-    from xml.etree import ElementTree
-
-    document = f'<a b="{in_xml(text)}">{in_xml(text)}</a>'.encode()
-    element = ElementTree.fromstring(document)
-    assert element.text == (element.attrib["b"] or None)
-
-
 def test_names_of_files_are_safe_and_differ() -> None:
     sites = [
         "example.org",
@@ -312,13 +286,3 @@ def test_names_of_files_are_safe_and_differ() -> None:
     assert len({name.casefold() for name in names}) == len(sites)
     assert all(name and len(name) < 240 and not set(name) & set('/\\:*?"<>|') and name[0] not in ".-" for name in names)
     assert names[:2] == ["example.org", "example.org_8080"]
-
-
-@given(st.text(max_size=60))
-def test_no_expression_does_anything_but_judge(expression: str) -> None:
-    try:
-        one = Filter(expression, ("depth", "url"))
-    except SpecError:
-        return
-    assert one.passing([(1, "a")]) <= {0}
-    one.close()

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import key as bench_key
 import pytest
 from command import call, run_weft
+from key import Key, edges_of
 
 from weft.demo.invented import FOLLOWED, InventedWeb
 from weft.demo.server import Served, serve_invented
 from weft.derive.graph import site_links
 from weft.derive.read import StoredCrawl
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
-
-import key as bench_key
-from key import Key, edges_of
 
 
 @pytest.fixture(scope="module")

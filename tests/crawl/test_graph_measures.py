@@ -162,8 +162,8 @@ def test_sites_can_be_measured(stored: Stored, tmp_path: Path) -> None:
     [
         ("igraph", ("--measures",), "weft-crawler[graph]"),
         ("igraph", ("--to", "graph.svg"), "weft-crawler[graph]"),
-        ("PIL", ("--to", "graph.png"), "weft-crawler[graph]"),
-        ("pyarrow", ("--to", "graph.parquet"), "weft-crawler[parquet]"),
+        ("PIL.Image", ("--to", "graph.png"), "weft-crawler[graph]"),
+        ("pyarrow.parquet", ("--to", "graph.parquet"), "weft-crawler[parquet]"),
     ],
 )
 def test_what_is_not_installed_is_told(

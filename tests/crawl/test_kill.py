@@ -9,20 +9,16 @@ import json
 import shutil
 import sqlite3
 import struct
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import kill
 import pytest
 from command import Weft
+from equal import archive_faults, differences, result_of
 from web import Site
 
 from weft.demo.server import Served
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
-
-import kill
-from equal import archive_faults, differences, result_of
 
 SMALL = ["--pages", "200", "--hosts", "2"]
 

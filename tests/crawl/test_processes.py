@@ -18,9 +18,11 @@ from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 
+import kill
 import msgspec
 import pytest
 from command import Weft
+from equal import archive_faults, differences, result_of
 from web import Request, Response, Site, html_page
 
 from weft import crawl as weft_crawl
@@ -39,11 +41,6 @@ from weft.workers.messages import Hello, Report, pair, receive_blocking, send_bl
 from weft.workers.pool import Wanted, WorkerPool
 from weft.workers.rate import SharedRate
 from weft.workers.worker import _main as worker_main
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
-
-import kill
-from equal import archive_faults, differences, result_of
 
 FAST = ["--delay", "0", "--per-host", "8", "--retries", "1"]
 NEEDS_TREE = "<template></template>"

@@ -8,16 +8,13 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
-
 import compare
 import crawl
 import latency
 import nginx
 import process
 import processes
+import pytest
 import startup
 import stats
 from process import cost_of

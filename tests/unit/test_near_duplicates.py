@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 import re
 import string
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,8 +26,6 @@ from weft.judge.sketch import (
 from weft.parse.bounds import tree_of
 from weft.parse.text import flat_text, plain_text, visible_text
 from weft.spec import MinHash, Similarity
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
 WORDS = [
     "".join(random.Random(number).choices(string.ascii_lowercase + "éžш漢", k=number % 7 + 2)) for number in range(900)

@@ -32,6 +32,7 @@ from weft.frontier.sql import SqlFrontier
 from weft.judge.admit import Admission
 from weft.judge.duplicates import Skips
 from weft.plugins import LoadedPlugins
+from weft.ports import Workers
 from weft.seeds.lists import Seed
 from weft.spec import CrawlSpec, PageOrder, Politeness, Sitemaps, Skip
 from weft.store.copies import StoredCopies
@@ -106,47 +107,57 @@ async def open_crawl(
         if fork_server is not None:
             stack.callback(fork_server.close)
         opened = stack.enter_context(open_folder(folder, spec))  # the lock and the database
-        new_seeds = [] if opened.state.is_seeded else list(seeds)
+        is_new = not opened.state.is_seeded
+        new_seeds = list(seeds) if is_new else []
         seed_urls = [seed.url for seed in new_seeds] or opened.state.seed_urls()
         one = make_stages(spec, opened, seed_urls)
         stack.enter_context(marking(opened))  # the file of the pages being read
         stack.push_async_callback(one.resolver.close)
         hosts = {host_of(url) for url in seed_urls}
-        await _look_seeds_up(one, hosts, is_new=not opened.state.is_seeded)
-        run = begin_run(
+        await _look_seeds_up(one, hosts, is_new=is_new)
+        run = begin_run(  # recovers from however the last one ended
             opened, one.frontier, one.store, one.normalizer, one.clock, new_seeds, limits_changed=limits_changed
         )
+        seed_origins = [origin_of(url) for url in seed_urls]
+        store = one.store
         asking = Asking(
-            spec, folder, run, one.clock, [origin_of(url) for url in seed_urls], one.policy, one.jar,
-            one.store.stored_body, one.store.share_bodies,
-        )  # fmt: skip
-        workers = await stack.enter_async_context(start_workers(asking, fork_server))
-        site_requests = SiteRequests(
-            one.frontier, one.robots, one.sitemaps, one.judge, reads_sitemaps=spec.scope.sitemaps is not Sitemaps.NO
+            spec, folder, run, one.clock, seed_origins, one.policy, one.jar, store.stored_body, store.share_bodies
         )
-        transaction = opened.database.transaction
-        stop_file = StopFile(spec.limits.stop_file, opened.state.obeyed_stop_file)
-        state = SmallState(opened.state, one.judge, one.jar, one.clock, one.store, stop_file)
-        tick = Tick(
-            transaction, one.frontier, one.store, one.judge, one.duplicates, site_requests, state,
-            keeps_cookies=one.jar is not None,
-        )  # fmt: skip
-        learning = Learning(
-            spec.limits, one.frontier, one.judge, one.store, one.robots, site_requests, one.jar, one.normalizer.key
-        )
-        memory = MemoryWatch(spec.limits.max_memory_b, one.clock, workers.pids, one.frontier.shed)
-        added = AddedSeeds(folder, transaction, one.frontier, one.judge.add_seed, one.resolver.add_seeds)
-        finishers = one.plugins.all("finisher")
-        housekeeping = Housekeeping(folder, stop_file, memory, added, finishers, spec.limits.max_bugs)
-        observers = [*observers, *(Routine(routine) for routine in one.plugins.all("routine"))]
-        loop = Loop(
-            spec, one.clock, one.frontier, one.resolver, workers, learning, tick, housekeeping, observers
-        )  # fmt: skip
-        _go_on_with_sitemaps(spec, one, site_requests)
-        yield OpenCrawl(
-            spec, opened, one.clock, loop, workers, housekeeping, one.frontier,
-            is_private=_are_private(one.resolver, hosts),
-        )  # fmt: skip
+        workers = await stack.enter_async_context(start_workers(asking, fork_server))  # who ask, read and archive
+        yield _make_program(spec, opened, one, workers, observers, is_private=_are_private(one.resolver, hosts))
+
+
+def _make_program(
+    spec: CrawlSpec, opened: Opened, one: Stages, workers: Workers, observers: Sequence[Observer], *, is_private: bool
+) -> OpenCrawl:
+    """The program that turns the stages."""
+    folder, transaction, limits = opened.folder, opened.database.transaction, spec.limits
+    # robots.txt and sitemaps: what their answers mean, and which requests follow
+    reads_sitemaps = spec.scope.sitemaps is not Sitemaps.NO
+    site_requests = SiteRequests(one.frontier, one.robots, one.sitemaps, one.judge, reads_sitemaps=reads_sitemaps)
+    _go_on_with_sitemaps(spec, one, site_requests)
+    # what follows from a lease that ended
+    learning = Learning(
+        limits, one.frontier, one.judge, one.store, one.robots, site_requests, one.jar, one.normalizer.key
+    )
+    # the small state of the run, and the tick that stores it with all that came
+    stop_file = StopFile(limits.stop_file, opened.state.obeyed_stop_file)
+    state = SmallState(opened.state, one.judge, one.jar, one.clock, one.store, stop_file)
+    keeps_cookies = one.jar is not None
+    tick = Tick(
+        transaction, one.frontier, one.store, one.judge, one.duplicates, site_requests, state,
+        keeps_cookies=keeps_cookies,
+    )  # fmt: skip
+    # what comes from outside, once a tick: memory, more seeds, the wish to stop
+    memory = MemoryWatch(limits.max_memory_b, one.clock, workers.pids, one.frontier.shed)
+    added = AddedSeeds(folder, transaction, one.frontier, one.judge.add_seed, one.resolver.add_seeds)
+    finishers = one.plugins.all("finisher")
+    housekeeping = Housekeeping(folder, stop_file, memory, added, finishers, limits.max_bugs)
+    # who is told of each tick: logs and screens, plugins of the user's
+    told = [*observers, *(Routine(routine) for routine in one.plugins.all("routine"))]
+    # the loop, which is handed these by name; and the crawl as its user has it
+    loop = Loop(spec, one.clock, one.frontier, one.resolver, workers, learning, tick, housekeeping, told)
+    return OpenCrawl(spec, opened, one.clock, loop, workers, housekeeping, one.frontier, is_private=is_private)
 
 
 def add_seeds(spec: CrawlSpec, folder: Folder, seeds: Sequence[tuple[str, str | None]]) -> int:

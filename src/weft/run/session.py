@@ -21,6 +21,7 @@ from weft.db.connection import DatabaseError, explain, open_reader
 from weft.db.schema import VERSION
 from weft.errors import FolderError, SpecError, StoreError
 from weft.fetch.http.bounds import make_room_for_files
+from weft.extras import need
 from weft.folder import Folder, in_use, not_begun
 from weft.options import differences, read_spec, seeds_differ, write_spec
 from weft.plugins import check_parts
@@ -60,6 +61,7 @@ def plan_crawl(spec: CrawlSpec, output: str | None, *, fresh: bool, warn: Tell) 
     seeds = read_seeds(spec.seeds, warn) if spec.seeds else []
     folder = Folder(Path(output or default_folder(seeds[0])))
     check_parts(spec.plugins.parts, folder.path)
+    _check_extras(spec)
     if folder.exists and fresh:
         with folder.lock():
             aside = folder.set_aside()
@@ -85,11 +87,18 @@ def plan_crawl(spec: CrawlSpec, output: str | None, *, fresh: bool, warn: Tell) 
 def plan_resume(spec: CrawlSpec, folder: Folder, warn: Tell) -> Plan:
     """The crawl of a folder with the limits given now."""
     check_parts(spec.plugins.parts, folder.path)
+    _check_extras(spec)
     _make_ready(folder)
     old = read_spec(folder.spec)
     seeds = [] if _has_begun(folder, warn) else read_seeds(spec.seeds, warn)
     _write_spec(folder, spec)
     return Plan(spec, folder, seeds, limits_changed=_limits_changed(old, spec))
+
+
+def _check_extras(spec: CrawlSpec) -> None:
+    """Installs, or misses, the libraries of a crawl before it asks for anything."""
+    if spec.files.has_any:
+        need("documents")
 
 
 def _write_spec(folder: Folder, spec: CrawlSpec) -> None:
