@@ -20,8 +20,8 @@ from weft.crawl.opening import OpenCrawl
 from weft.db.connection import DatabaseError, explain, open_reader
 from weft.db.schema import VERSION
 from weft.errors import FolderError, SpecError, StoreError
-from weft.fetch.http.bounds import make_room_for_files
 from weft.extras import need
+from weft.fetch.http.bounds import make_room_for_files
 from weft.folder import Folder, in_use, not_begun
 from weft.options import differences, read_spec, seeds_differ, write_spec
 from weft.plugins import check_parts
@@ -172,7 +172,7 @@ def _unknown_seed(folder: Folder, seeds: Sequence[Seed]) -> Seed | None:
 
 
 def _limits_changed(old: CrawlSpec, new: CrawlSpec) -> bool:
-    before, now = ((spec.limits, spec.scope, spec.politeness.sites) for spec in (old, new))
+    before, now = ((spec.limits, spec.scope, spec.politeness.sites, spec.files) for spec in (old, new))
     return before != now
 
 
