@@ -17,9 +17,8 @@ from __future__ import annotations
 from weft.text.version import __version__
 
 __all__ = [
-    "Cause", "CrawlOptions", "LinkRow", "Page", "Reason", "Status", "StoredCrawl", "WeftError", "__version__", "crawl",
-    "crawl_sync",
-    "open",
+    "Cause", "CrawlOptions", "Keyword", "LinkRow", "MainText", "Page", "Reason", "Status", "StoredCrawl", "WeftError",
+    "__version__", "crawl", "crawl_sync", "open",
 ]  # fmt: skip
 
 TYPE_CHECKING = False
@@ -27,12 +26,15 @@ if TYPE_CHECKING:
     from weft.api import crawl, crawl_sync, open
     from weft.derive.read import LinkRow, Page, Status, StoredCrawl
     from weft.errors import Cause, Reason, WeftError
+    from weft.extract.keywords import Keyword
+    from weft.extract.main_text import MainText
     from weft.options.crawl_options import CrawlOptions
 
 _MODULES = {
-    "Cause": "errors", "CrawlOptions": "options.crawl_options", "LinkRow": "derive.read", "Page": "derive.read",
-    "Reason": "errors", "Status": "derive.read", "StoredCrawl": "derive.read", "WeftError": "errors", "crawl": "api",
-    "crawl_sync": "api", "open": "api",
+    "Cause": "errors", "CrawlOptions": "options.crawl_options", "Keyword": "extract.keywords",
+    "LinkRow": "derive.read", "MainText": "extract.main_text", "Page": "derive.read", "Reason": "errors",
+    "Status": "derive.read", "StoredCrawl": "derive.read", "WeftError": "errors", "crawl": "api", "crawl_sync": "api",
+    "open": "api",
 }  # fmt: skip
 
 # The package weft.crawl is loaded before anything else, and its name given back: later the import system would put it

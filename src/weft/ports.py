@@ -22,6 +22,7 @@ from weft.records import (
     Lease,
     Links,
     OriginRow,
+    PageText,
     Place,
     Settled,
     Verdict,
@@ -99,6 +100,17 @@ class Hold(msgspec.Struct, frozen=True):
 class Refuse(msgspec.Struct, frozen=True):
     cause: Cause
     detail: str = ""
+
+
+class Answers(Protocol):
+    """What others have fetched: answers in the place of the network."""
+
+    def has(self, url: str) -> bool: ...
+
+    def answer(self, lease: Lease) -> Fetched | Failure: ...
+
+    def request_head(self, lease: Lease) -> bytes:
+        """The request that was sent; empty where nobody knows."""
 
 
 class Gate(Protocol):
@@ -463,6 +475,7 @@ class Store(Protocol):
         packs: Sequence[tuple[int, str]],
         positions: Positions,
         sketches: Sequence[tuple[int, bytes]] = (),
+        texts: Sequence[tuple[int, PageText]] = (),
         files: Sequence[tuple[int, FileFacts]] = (),
     ) -> None:
         """All of one tick, inside its transaction."""

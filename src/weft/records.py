@@ -214,6 +214,9 @@ class Links(msgspec.Struct, array_like=True, gc=False):
         return map(Link, *columns)
 
 
+NOT_MODIFIED: Final = 304
+
+
 class Lease(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """The right, and the duty, to ask one URL now. It ends in exactly one ``Visit``."""
 
@@ -227,6 +230,11 @@ class Lease(msgspec.Struct, frozen=True, gc=False, array_like=True):
     origin: str = ""  # for robots.txt: the origin it will speak for
     etag: str = ""
     last_modified: str = ""
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether only an answer that changed is wanted: one of an earlier pass is stored."""
+        return bool(self.etag or self.last_modified)
 
 
 class Fetched(msgspec.Struct, frozen=True, gc=False, tag=True):
@@ -389,6 +397,21 @@ class Place(msgspec.Struct, frozen=True, gc=False, array_like=True):
 NOWHERE: Final = Place()
 
 
+class PageText(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """The main text of what one visit brought: a row of the table ``text``, its fields in the order of the columns."""
+
+    text: str
+    markdown: str
+    language: str | None
+    title: str | None
+    author: str | None
+    published: str | None
+    description: str | None
+    is_article: bool
+    records: str  # JSON-LD and OpenGraph, as JSON
+    keywords: str | None  # as JSON; None where none were asked for
+
+
 class Processed(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """One lease that went through the pipeline: its conclusion, and its place in the archive."""
 
@@ -396,6 +419,7 @@ class Processed(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     place: Place = NOWHERE
     sketch: bytes = b""  # of the text, where near-duplicates are looked for
     bug: str = ""  # the traceback, where we and not the web were at fault
+    text: PageText | None = None  # the main text, where it is wanted
     answer: Fetched | Failure | None = None  # of site requests only: the crawl's own process reads these
 
 

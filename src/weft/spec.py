@@ -10,6 +10,9 @@ from typing import Annotated
 
 import msgspec
 
+ON_SCREEN = "screen"
+"""Stands for the screen in the place of a log's file."""
+
 RESULT_IN_FOLDER = "auto"
 """Stands for the folder ``result`` in the crawl's own folder."""
 
@@ -77,6 +80,7 @@ ResultFolder = Annotated[str | None, Reader("result")]
 Text = Annotated[str | None, Reader("text")]
 TextFile = Annotated[str | None, Reader("text file")]
 Who = Annotated[str | None, Reader("who")]
+ActionLog = Annotated[str | None, Reader("log or screen")]
 Addresses = Annotated[tuple[str, ...], Reader("addresses")]
 Credentials = Annotated[tuple[str, ...], Reader("credentials")]
 Expressions = Annotated[tuple[str, ...], Reader("expressions")]
@@ -111,6 +115,13 @@ class ScopeKind(StrEnum):
     SUFFIX = "suffix"
 
 
+class Match(StrEnum):
+    """Where ``--accept`` and ``--reject`` look."""
+
+    URL = "url"
+    NAME = "name"  # of the file: the last part of the path (T1)
+
+
 class Sitemaps(StrEnum):
     """Whether sitemaps are read."""
 
@@ -124,6 +135,13 @@ class PageOrder(StrEnum):
 
     BFS = "bfs"
     DFS = "dfs"
+    PATH_COST = "path-cost"
+    IN_LINKS = "in-links"
+    OPIC = "opic"
+    PAGERANK = "pagerank"
+    LARGE_SITES_FIRST = "large-sites-first"
+    RANDOM = "random"
+    WEFT = "weft"
 
 
 class Pace(StrEnum):
@@ -192,6 +210,18 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     reject: Annotated[
         Expressions, About("no URLs in which RE is found; wins over --accept", "'[.]php$'", usual=True)
     ] = ()
+    match: Annotated[  # T1
+        Match,
+        About(
+            "where --accept and --reject look; name: in the name of the file, the last part of the path. Folders pass "
+            "then, and what passes is asked whatever its ending",
+            "name",
+        ),
+    ] = Match.URL
+    exact: Annotated[  # T2
+        bool,
+        About("the scope is what the seeds name: hosts that they redirect to do not belong to it", name="exact-scope"),
+    ] = False
     max_depth: Annotated[
         int | None,
         About("at most N links away from a seed; 0 fetches the seeds alone", "3", usual=True, may_change=True),
@@ -316,7 +346,9 @@ class Politeness(msgspec.Struct, frozen=True, kw_only=True):
     ] = Pace.FIXED
     max_wait_s: Annotated[float, About("end (exit 3) when no site may be asked for longer than TIME", "60s")] = 60.0
     ignore_robots: Annotated[bool, About("do not ask robots.txt: for your own servers only", may_change=False)] = False
-    order: Annotated[PageOrder, About("which page next: breadth or depth first", "dfs", group="Scope")] = PageOrder.BFS
+    order: Annotated[
+        PageOrder, About("which page next: docs/ordering.md compares the orders", "weft", group="Scope")
+    ] = PageOrder.BFS
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
@@ -457,6 +489,22 @@ class Traps(msgspec.Struct, frozen=True, kw_only=True):
     ] = 200
 
 
+class Extract(msgspec.Struct, frozen=True, kw_only=True):
+    """What is taken from pages, beside their links and facts."""
+
+    text: Annotated[  # E14
+        bool, About("keep the main text of each page, as text and Markdown, with its author, date and other facts")
+    ] = False
+    keywords: Annotated[  # E23
+        int, About("keep the N weightiest words of each page; more than 0 keeps the text, too", "10", high=1_000)
+    ] = 0
+
+    @property
+    def wants_text(self) -> bool:
+        """Whether main texts are read."""
+        return self.text or self.keywords > 0
+
+
 class Keep(msgspec.Struct, frozen=True, kw_only=True):
     """What is stored."""
 
@@ -487,6 +535,27 @@ class Keep(msgspec.Struct, frozen=True, kw_only=True):
         LogFile,
         About(
             "the CSV file with a line for every failure; empty: logs/error.csv in the crawl's folder", "failures.csv"
+        ),
+    ] = None
+    repository: Annotated[  # T6, T7
+        FileName,
+        About("whenever a run ends, write a copy of each page into FOLDER/HOST/PATH, and index.txt", "copies"),
+    ] = None
+    log_file: Annotated[  # T1
+        ActionLog, About("tell in this file what the crawl does, in words; screen: on the screen", "crawl.log")
+    ] = None
+    log_level: Annotated[int, About("how much --log-file tells: 0 quiet, 1 verbose, 2 debug", "2", low=0, high=2)] = 1
+
+
+class Recrawl(msgspec.Struct, frozen=True, kw_only=True):
+    """When all pages are asked again."""
+
+    period_s: Annotated[  # T9
+        float | None,
+        About(
+            "ask all pages again, TIME after the last pass began; `weft crawl` with the same options does it when due",
+            "72h",
+            low=1,
         ),
     ] = None
 
@@ -554,7 +623,9 @@ class CrawlSpec(msgspec.Struct, frozen=True, kw_only=True):
     traps: Annotated[
         Traps, Group("Traps", "budgets against endless sites; 0 switches a rule off", may_change=False, prefix="trap-")
     ] = Traps()
+    extract: Annotated[Extract, Group("Extract", "what is taken from pages", may_change=False)] = Extract()
     keep: Annotated[Keep, Group("Store", "what is kept", may_change=True)] = Keep()
+    recrawl: Annotated[Recrawl, Group("Recrawl", "when all pages are asked again", may_change=True)] = Recrawl()
     files: Annotated[Files, Group("Files", "images, documents and other files beside pages", may_change=False)] = (
         Files()
     )
@@ -572,6 +643,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     fresh: Annotated[bool, About("set an older crawl of that folder aside and start anew", may_change=False)] = False
     quiet: Annotated[bool, About("show errors only")] = False
+    watch: Annotated[bool, About("stay, and do each pass of --period when it is due")] = False
     log: Annotated[
         ShownLogs, About("show the lines of the logs too: screen for both, common or error for one", "screen")
     ] = ShownLogs.FILES

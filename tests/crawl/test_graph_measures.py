@@ -114,7 +114,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Stored:
 
 
 def test_pages_without_measures_say_how_to_make_them(stored: Stored, tmp_path: Path) -> None:
-    ended = call("pages", stored.folder, "--with-measures", "--format", "jsonl")
+    ended = call("pages", stored.folder, "--with", "measures", "--format", "jsonl")
     assert ended.code == 2 and "weft graph" in ended.stderr
 
 
@@ -126,7 +126,7 @@ def test_measures_are_in_file_database_and_pages(stored: Stored, tmp_path: Path)
     start = nodes[f"{stored.url}/"]
     assert start["distance"] == 0 and {node["distance"] for node in nodes.values()} >= {0, 1, 2}
 
-    pages = [json.loads(line) for line in call("pages", stored.folder, "--with-measures").stdout.splitlines()]
+    pages = [json.loads(line) for line in call("pages", stored.folder, "--with", "measures").stdout.splitlines()]
     assert len(pages) > len(nodes)
     shown = {page["url"]: page for page in pages if page["pagerank"] is not None}
     names = ("pagerank", "hub", "authority", "betweenness", "component", "bow_tie", "core", "community", "distance")
@@ -146,7 +146,7 @@ def test_measures_are_in_file_database_and_pages(stored: Stored, tmp_path: Path)
 
     before = nodes
     assert call("graph", stored.folder, "--measures").code == 0, "a second time replaces the first"
-    again = [json.loads(line) for line in call("pages", stored.folder, "--with-measures").stdout.splitlines()]
+    again = [json.loads(line) for line in call("pages", stored.folder, "--with", "measures").stdout.splitlines()]
     assert {page["url"] for page in again if page["pagerank"] is not None} == before.keys()
 
 

@@ -225,7 +225,7 @@ def test_command_line_reaches_the_specification() -> None:
         ("--min-depth 3 --max-depth 2", "nothing would be fetched"),
         ("-c /nonexistent.toml", "cannot read /nonexistent.toml"),
         ("-c .", "is a folder"),
-        ("-c Crawler.conf", "Crawler.conf are not read by this version"),
+        ("-c Crawler.conf", "cannot read Crawler.conf"),
     ],
 )
 def test_wrong_values_are_one_clear_sentence(words: str, part: str) -> None:
@@ -250,7 +250,7 @@ def test_no_seed() -> None:
 
 
 def test_words_of_later_pieces_are_unknown() -> None:
-    later = "render extract pattern select text keywords db"
+    later = "render extract pattern select db"
     for name in later.split():
         assert f"unknown option --{name} " in failure(SEED, f"--{name}", "x")
 

@@ -28,19 +28,31 @@ EXAMPLES = {
     "files": "weft files example.org --to downloads",
     "duplicates": "weft duplicates example.org --threshold 0.9 -o duplicates.csv",
     "show": "weft show example.org https://example.org/ --text",
+    "keywords": "weft keywords example.org https://example.org/about",
     "why": "weft why example.org https://example.org/missing",
     "graph": (
         "weft graph example.org --to graph.gexf\n  weft graph example.org --to sites.svg --level site --with-external"
         "\n  weft graph example.org --to near.csv --where 'depth <= 3' --where \"kind = 'a'\""
     ),
     "diff": "weft diff example.org.old1 example.org --to changes.gexf",
+    "rank": "weft rank example.org",
+    "simulate": "weft simulate edges.tsv.gz --order bfs,in-links,weft --plot orders.svg",
+    "export": (
+        "weft export example.org --as wacz --to example.wacz\n"
+        "  weft export example.org --as mirror --to copy --rewrite-links"
+    ),
     "robots": "weft robots https://example.org/",
     "check": "weft check example.org",
+    "import": "weft import example.warc.gz -o example",
+    "warc": "weft warc check example.warc.gz",
     "demo": "weft demo",
 }
 
 LONG = ("crawl", "resume")
 """The commands whose help tells the usual options only: ``--help all`` tells all."""
+
+PAGE_ADDITIONS = ("text", "markdown", "keywords", "metadata", "measures")
+"""What ``weft pages --with`` adds."""
 
 ROBOTS_GROUPS = ("Identity", "Network")
 """The groups of crawl options that ``weft robots`` takes too: it asks a server."""
@@ -122,9 +134,8 @@ def _reworded(message: str) -> str:
 
 def _crawl(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("seeds", nargs="*", metavar="SEED", help="a URL, a host, or a file of them, one a line")
-    parser.add_argument(
-        "-c", "--config", metavar="FILE", help="read options and seeds from a TOML file, or RCCrawler's settings.ini"
-    )
+    files = "read options and seeds from a TOML file, RCCrawler's settings.ini, or Tarantula's Crawler.conf"
+    parser.add_argument("-c", "--config", metavar="FILE", help=files)
     _add_options(parser, lambda option: True)
 
 
@@ -151,7 +162,9 @@ def _pages(parser: argparse.ArgumentParser) -> None:
     _folder(parser)
     _format(parser)
     parser.add_argument("--all", action="store_true", help="every URL known, the refused ones too, with their reason")
-    parser.add_argument("--with-measures", action="store_true", help="with those of weft graph --measures")
+    more = f"with more fields: {', '.join(PAGE_ADDITIONS)} (measures: those of weft graph --measures)"
+    parser.add_argument("--with", dest="additions", metavar="NAME,...", default="", help=more)
+    parser.add_argument("--versions", action="store_true", help="every attempt at each page, and what had changed")
     parser.add_argument("--fields", metavar="NAME,...", help="only these fields, in this order")
     where = "only pages for which it is true; may be given many times"
     parser.add_argument("--where", action="append", default=[], metavar="EXPRESSION", help=where)
@@ -206,6 +219,15 @@ def _show(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--headers", action="store_true", help="the status line and headers as received")
     what.add_argument("--body", action="store_true", help="the body, decoded, byte for byte")
     what.add_argument("--text", action="store_true", help="the visible text")
+    what.add_argument("--markdown", action="store_true", help="the main text as Markdown")
+
+
+def _keywords(parser: argparse.ArgumentParser) -> None:
+    _folder(parser)
+    _url(parser)
+    parser.add_argument("--number", metavar="N", default="20", help="at most N words (default: 20)")
+    _format(parser)
+    _to_file(parser)
 
 
 def _why(parser: argparse.ArgumentParser) -> None:
@@ -254,6 +276,59 @@ def _diff(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="replace a graph that exists")
 
 
+def _rank(parser: argparse.ArgumentParser) -> None:
+    _folder(parser)
+    _json(parser)
+
+
+def _simulate(parser: argparse.ArgumentParser) -> None:
+    sources = "a crawl's folder, a file of links (.tsv, .csv, .parquet, .graphml, .gexf, .net), or InventedWeb:SEED"
+    parser.add_argument("graph", metavar="GRAPH", help=sources)
+    add = parser.add_argument
+    orders = (
+        "bfs, dfs, path-cost, in-links, opic, pagerank, large-sites-first, random, score:FILE, weft, or a class of"
+        " your own as FILE.py:NAME; several with commas between them"
+    )
+    add("--order", action="append", required=True, metavar="NAMES", help=orders)
+    seeds = "start addresses, with commas between them, or a file of them (default: the crawl's, else the first source)"
+    add("--seeds", action="append", default=[], metavar="PAGES", help=seeds)
+    by = "what importance is: pagerank, in-links, or a file with page<TAB>number a line"
+    add("--by", default="pagerank", metavar="WHAT", help=f"{by} (default: pagerank)")
+    ranks = "the ranks of path-cost: a file with page<TAB>rank a line, or the folder of an earlier crawl"
+    add("--ranks", metavar="FILE", help=ranks)
+    at = "after which percentages of the reachable pages (default: 1,5,10,20,50)"
+    add("--at", default="1,5,10,20,50", metavar="PERCENTS", help=at)
+    add("--best", default="10", metavar="PERCENT", help="how many pages are the best ones (default: 10)")
+    _json(parser)
+    add("--csv", metavar="FILE", help="write the numbers to FILE")
+    add("--trace", metavar="FILE", help="write each step to FILE, as jsonl: page, parent, cost of edge and path")
+    add("--trace-frontier", action="store_true", help="with --trace: the pages that wait at each step, too")
+    add("--goal", metavar="EXPRESSION", help="look for pages for which it is true, over page, rank and path_cost")
+    add("--goals", metavar="K", help="end the search and the trace with goal number K")
+    add("--plot", metavar="FILE", help="draw the curves: .png, .svg or .html")
+    add("--repeat", default="1", metavar="N", help="N runs, all but the first from a start address drawn by lot")
+    add("--random-seed", default="0", metavar="N", help="for all that is drawn by lot (default: 0)")
+
+
+def _export(parser: argparse.ArgumentParser) -> None:
+    _folder(parser)
+    add = parser.add_argument
+    forms = "warc, wacz, index, sqlite (a file); mirror, parquet, sitemap, jsonl (a folder)"
+    add("--as", dest="form", required=True, metavar="FORM", help=forms)
+    _file(parser, "write to PATH: a file, or a new folder")
+    where = "only pages for which it is true, in the words of SQL; may be given many times"
+    add("--where", action="append", default=[], metavar="EXPRESSION", help=where)
+    add("--force", action="store_true", help="replace an export that exists")
+    add("--warc-size", metavar="SIZE", help="warc: begin a new file past SIZE, NAME-00001.warc.gz and so on")
+    add("--operator", metavar="WHO", help="warc, wacz: who ran the crawl (default: its --contact)")
+    add("--description", metavar="TEXT", help="warc, wacz: what the crawl is about")
+    add("--indexable", action="store_true", help="sitemap: without noindex, duplicate and non-canonical pages")
+    add("--rewrite-links", action="store_true", help="mirror: links lead to the files, to be browsed from disk")
+    names = "mirror: host/path, or md5 for names of one length (default: path)"
+    add("--names", choices=("path", "md5"), help=names)
+    _json(parser)
+
+
 def _robots(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("url", metavar="URL")
     _json(parser)
@@ -262,6 +337,18 @@ def _robots(parser: argparse.ArgumentParser) -> None:
 
 def _check(parser: argparse.ArgumentParser) -> None:
     _folder(parser)
+    _json(parser)
+
+
+def _import(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a WARC file, packed or not, or a WACZ file")
+    parser.add_argument("-o", "--output", "--to", metavar="DIR", help="make the crawl in DIR, a new folder")
+    _json(parser)
+
+
+def _warc(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", metavar="check", help="check: is every record whole, and what its digests say?")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a WARC file, packed or not, or a WACZ file")
     _json(parser)
 
 
@@ -285,11 +372,17 @@ _BUILDERS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "duplicates": _duplicates,
     "files": _files,
     "show": _show,
+    "keywords": _keywords,
     "why": _why,
     "graph": _graph,
     "diff": _diff,
+    "rank": _rank,
+    "simulate": _simulate,
+    "export": _export,
     "robots": _robots,
     "check": _check,
+    "import": _import,
+    "warc": _warc,
     "demo": _demo,
 }
 

@@ -25,11 +25,17 @@ COMMANDS = {
     "files": "write the stored images, documents and other files into a folder",
     "duplicates": "pages with the same content, or nearly the same",
     "show": "one stored page",
+    "keywords": "the words that a stored page is about",
     "why": "why a URL was or was not fetched",
     "graph": "the web graph for Gephi, Pajek, networkx and others, or as a picture",
     "diff": "what changed from one crawl to another",
+    "rank": "score the pages of a crawl: PageRank, HITS, in-links, path cost",
+    "simulate": "which pages an order of crawling would fetch first, on any graph",
+    "export": "the crawl as WARC, WACZ, Parquet, sitemap, index file, mirror, SQLite",
     "robots": "what weft makes of a robots.txt, line by line",
     "check": "is everything in a crawl's folder consistent?",
+    "import": "make a crawl of other crawlers' WARC and WACZ files",
+    "warc": "is a WARC or WACZ file of any program sound?",
     "demo": "crawl a small made-up web and show it",
 }
 

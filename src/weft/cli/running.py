@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -11,18 +12,45 @@ from weft import native
 from weft.cli.main import tell, warn
 from weft.cli.progress import ShownProgress
 from weft.cli.screen import LiveScreen, PlainLines, closing_words, is_terminal
+from weft.crawl.action_log import ActionLog
 from weft.crawl.events import Observer
 from weft.crawl.logs import CsvLogs, Notes, RunLog
 from weft.errors import WeftError
 from weft.ports import silent
 from weft.records import Progress, StopReason
+from weft.run.recrawl import next_pass
 from weft.run.results import result_folder, write_results
-from weft.run.session import Plan, Run
+from weft.run.session import Plan, Run, plan_resume
 from weft.spec import ShownLogs
 from weft.text.human import counted
 from weft.text.version import __version__
 
 _log = logging.getLogger("weft.cli.commands")
+LONGEST_SLEEP_S = 10.0
+
+
+def run_passes(plan: Plan, *, quiet: bool, log: ShownLogs, watch: bool) -> int:
+    """The exit code of a crawl, pass by pass (T9): one that is not due is told; with ``watch`` it is waited for."""
+    code = 0
+    while True:
+        following = plan.next_pass
+        if following is None or following.is_due(time.time_ns() // 1_000_000):
+            code = run_shown(plan, quiet=quiet, log=log)
+            following = next_pass(plan.folder, plan.spec)
+        if following is None or (code and watch):
+            return code
+        if not quiet:
+            tell(following.words())
+        if not watch:
+            return code
+        _wait_until(following.due_ms)
+        plan = plan_resume(plan.spec, plan.folder, warn)
+
+
+def _wait_until(due_ms: int) -> None:
+    """Sleeps until a moment of the wall clock, however that is set meanwhile."""
+    while (left_s := due_ms / 1000 - time.time()) > 0:
+        time.sleep(min(left_s, LONGEST_SLEEP_S))
 
 
 def run_shown(plan: Plan, *, quiet: bool, log: ShownLogs) -> int:
@@ -45,6 +73,8 @@ def run_shown(plan: Plan, *, quiet: bool, log: ShownLogs) -> int:
             raise
         words = closing_words(plan.folder.path, run.progress, reason, run.ending)
         _log.info("%s", words)
+    if plan.spec.keep.log_file is not None:
+        ActionLog(plan.spec.keep, sys.stderr).note(time.time_ns() // 1_000_000, words)
     if not quiet or reason.exit_code == 1:
         tell(words)
     _leave_results(plan, quiet=quiet)
@@ -60,6 +90,8 @@ def _displayed(run: Run, *, quiet: bool, log: ShownLogs) -> StopReason:
     common, errors = Path(keep.common_log or logs / "common.csv"), Path(keep.error_log or logs / "error.csv")
     notes = Notes(logs / "weft.log", None if quiet else tell)
     observers: list[Observer] = [CsvLogs(common, errors, sys.stderr, log), notes]
+    if keep.log_file is not None:
+        observers.append(ActionLog(keep, sys.stderr))
     with ExitStack() as stack:
         if not quiet:
             for words in _unusual(plan):
@@ -80,6 +112,8 @@ def _leave_results(plan: Plan, *, quiet: bool) -> None:
     for one in results if plan.spec.keep.graph_summary else ():
         numbers = (counted(one.pages, "page"), counted(one.links, "link"), f"{one.external:,} to other sites")
         tell(f"{one.site}: {', '.join(numbers)}")
+    if plan.spec.keep.repository is not None:
+        tell(f"the copies of pages are in {plan.spec.keep.repository}, their index is index.txt in it")
     target = result_folder(plan.spec, plan.folder)
     if target is not None:
         tell(f"the graph of {counted(len(results), 'site')} is in {target}")

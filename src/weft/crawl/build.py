@@ -18,7 +18,7 @@ from weft.crawl.housekeeping import AddedSeeds, Housekeeping, MemoryWatch, Small
 from weft.crawl.learning import Learning
 from weft.crawl.logs import Routine
 from weft.crawl.loop import Loop
-from weft.crawl.opening import OpenCrawl, Opened, begin_run, marking, open_folder
+from weft.crawl.opening import OpenCrawl, Opened, begin_run, marking, open_folder, spec_of_pass
 from weft.crawl.site_requests import SiteRequests
 from weft.crawl.tick import Tick
 from weft.fetch.cookies import CookieJar, CookieRow
@@ -32,7 +32,7 @@ from weft.frontier.sql import SqlFrontier
 from weft.judge.admit import Admission
 from weft.judge.duplicates import Skips
 from weft.plugins import LoadedPlugins
-from weft.ports import Workers
+from weft.ports import Answers, Workers
 from weft.seeds.lists import Seed
 from weft.spec import CrawlSpec, PageOrder, Politeness, Sitemaps, Skip
 from weft.store.copies import StoredCopies
@@ -43,6 +43,7 @@ from weft.url import Normalizer, host_of, origin_of
 from weft.workers.choice import Asking, make_fork_server, start_workers
 
 if TYPE_CHECKING:
+    from weft.frontier.order.interface import Order
     from weft.workers.fork_server import ForkServer
 
 PUBLIC_IP_PARALLEL = 16
@@ -66,20 +67,22 @@ class Stages(NamedTuple):
     duplicates: Skips | None  # whose links are not followed; None: all are
 
 
-def make_stages(spec: CrawlSpec, opened: Opened, seed_urls: list[str]) -> Stages:
-    """All stages of a crawl, in the order in which they need each other."""
+def make_stages(spec: CrawlSpec, opened: Opened, seed_urls: list[str], answers: Answers | None = None) -> Stages:
+    """All stages of a crawl, in the order in which they need each other; with ``answers`` nothing else is a page."""
     connection, state = opened.database.connection, opened.state
     clock = Clock(state.last_tick_ms)
     plugins = LoadedPlugins(spec.plugins.parts)
     normalizer = Normalizer.of(spec.urls, state.ip_hosts)
-    judge = _make_judge(spec, seed_urls, state, plugins)
+    judge = _make_judge(spec, seed_urls, state, answers.has if answers is not None else plugins.one("analyser"))
     robots = RobotsGate(StoredOrigins(connection), spec, clock, plugins.one("robots"))
     policy = AddressPolicy(spec.network, [host_of(url) for url in seed_urls])
-    resolver = Resolver(spec.network, policy, timeout_s=min(10.0, spec.limits.timeout_s))
+    resolver = Resolver(spec.network, policy, timeout_s=min(10.0, spec.limits.timeout_s), looks_up=answers is None)
     schedule = Schedule(_ip_bounds(spec.politeness), by_turns=spec.politeness.order is PageOrder.DFS)
     policies = Policies(judge, robots, normalizer, judge.paces)
     memory = Memory(state.hash_seed, _cache_entries(spec))
-    frontier = SqlFrontier(connection, spec, policies, schedule, clock, resolver.cached, memory)
+    frontier = SqlFrontier(
+        connection, spec, policies, schedule, clock, resolver.cached, memory, _make_order(spec.politeness.order)
+    )
     return Stages(
         clock=clock,
         plugins=plugins,
@@ -96,32 +99,56 @@ def make_stages(spec: CrawlSpec, opened: Opened, seed_urls: list[str]) -> Stages
     )
 
 
+def _make_order(order: PageOrder) -> Order | None:
+    """The strategy; None for those that need no more than the depth of a page and the number of its visit."""
+    if order in (PageOrder.BFS, PageOrder.DFS):
+        return None
+    from weft.frontier.order.table import Settings, order_of
+
+    return order_of(order, Settings())
+
+
 @asynccontextmanager
 async def open_crawl(
     spec: CrawlSpec, folder: Folder, seeds: Iterable[Seed], observers: Sequence[Observer], *,
-    limits_changed: bool = False, fork_server: ForkServer | None = None,
+    limits_changed: bool = False, new_pass: bool = False, fork_server: ForkServer | None = None,
+    answers: Answers | None = None,
 ) -> AsyncIterator[OpenCrawl]:  # fmt: skip
-    """A crawl ready to run, its folder locked; all that it holds is freed at the end, whatever happens."""
+    """A crawl ready to run, its folder locked; all that it holds is freed at the end, whatever happens.
+
+    ``new_pass``: every page that was asked is asked again. ``answers``: these are taken in the place of the network.
+    """
     async with AsyncExitStack() as stack:
         fork_server = fork_server or make_fork_server(spec)  # before there is a lock or a socket to be inherited
         if fork_server is not None:
             stack.callback(fork_server.close)
         opened = stack.enter_context(open_folder(folder, spec))  # the lock and the database
+        spec = spec_of_pass(spec, opened.state, new_pass=new_pass)
         is_new = not opened.state.is_seeded
         new_seeds = list(seeds) if is_new else []
         seed_urls = [seed.url for seed in new_seeds] or opened.state.seed_urls()
-        one = make_stages(spec, opened, seed_urls)
+        one = make_stages(spec, opened, seed_urls, answers)
         stack.enter_context(marking(opened))  # the file of the pages being read
         stack.push_async_callback(one.resolver.close)
         hosts = {host_of(url) for url in seed_urls}
         await _look_seeds_up(one, hosts, is_new=is_new)
         run = begin_run(  # recovers from however the last one ended
-            opened, one.frontier, one.store, one.normalizer, one.clock, new_seeds, limits_changed=limits_changed
-        )
+            opened, one.frontier, one.store, one.normalizer, one.clock, new_seeds, limits_changed=limits_changed,
+            new_pass=new_pass,
+        )  # fmt: skip
         seed_origins = [origin_of(url) for url in seed_urls]
         store = one.store
         asking = Asking(
-            spec, folder, run, one.clock, seed_origins, one.policy, one.jar, store.stored_body, store.share_bodies
+            spec,
+            folder,
+            run,
+            one.clock,
+            seed_origins,
+            one.policy,
+            one.jar,
+            store.stored_body,
+            store.share_bodies,
+            answers,
         )
         workers = await stack.enter_async_context(start_workers(asking, fork_server))  # who ask, read and archive
         yield _make_program(spec, opened, one, workers, observers, is_private=_are_private(one.resolver, hosts))
@@ -171,8 +198,10 @@ def add_seeds(spec: CrawlSpec, folder: Folder, seeds: Sequence[tuple[str, str | 
 # ---- parts that take more than a line --------------------------------------------------------------------------------
 
 
-def _make_judge(spec: CrawlSpec, seed_urls: list[str], state: StoredState, plugins: LoadedPlugins) -> Admission:
-    judge = Admission(spec, seed_urls, datetime.now(UTC).year, plugins.one("analyser"))
+def _make_judge(
+    spec: CrawlSpec, seed_urls: list[str], state: StoredState, analyse: Callable[[str], bool] | None
+) -> Admission:
+    judge = Admission(spec, seed_urls, datetime.now(UTC).year, analyse)
     judge.load(state.traps())
     for name in state.scope_sites():
         judge.allow_site(name)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
 from weft.crawl.conclude import decide
 from weft.crawl.site_requests import SiteRequests
 from weft.crawl.tick import BatchEntry
@@ -85,4 +87,4 @@ def _without_answer(processed: Processed) -> Processed:
     """The body of a site request need not wait for the tick."""
     if processed.answer is None:
         return processed
-    return Processed(done=processed.done, place=processed.place, sketch=processed.sketch, bug=processed.bug)
+    return msgspec.structs.replace(processed, answer=None)

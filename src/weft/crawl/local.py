@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from weft.crawl.pipeline import HandOver, Pipeline
+from weft.fetch.archived import ArchivedFetcher
 from weft.fetch.http import Fetcher
 from weft.ports import Returned, RoomAhead
 from weft.records import Ended, Failure, FilePosition, Lease
@@ -13,7 +14,7 @@ from weft.records import Ended, Failure, FilePosition, Lease
 class LocalWorker:
     """Asks by its fetcher, and finishes a few answers when the loop wants the next ones."""
 
-    def __init__(self, fetcher: Fetcher, pipeline: Pipeline) -> None:
+    def __init__(self, fetcher: Fetcher | ArchivedFetcher, pipeline: Pipeline) -> None:
         self._fetcher = fetcher
         self._pipeline = pipeline
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
+import msgspec
+
 from weft.clock import Clock
 from weft.crawl.housekeeping import Housekeeping
 from weft.crawl.loop import Loop
@@ -88,17 +90,25 @@ def _note_full_disk(folder: Folder, database: Database, state: StoredState) -> N
 
 def begin_run(
     opened: Opened, frontier: SqlFrontier, store: SqlStore, normalizer: Normalizer, clock: Clock, seeds: Sequence[Seed],
-    *, limits_changed: bool,
+    *, limits_changed: bool, new_pass: bool,
 ) -> int:  # fmt: skip
-    """Recovers from however the last run ended, and admits the seeds of a new crawl; the number of the run."""
+    """Recovers from however the last run ended, and admits the seeds of a new crawl; the number of the run.
+
+    ``new_pass``: every page that was asked is asked again.
+    """
     database, state = opened.database, opened.state
     was_seeded, last = state.is_seeded, state.last_run()
     _recover_archive(opened, frontier, store, is_new=not was_seeded)
     with database.transaction():
         state.forget_failed_robots()
         _leave_fatal_page_alone(state, opened.fatal, frontier)
-        if last is not None and last[1] in (StopReason.DONE, StopReason.FAILED):
+        if new_pass:
+            state.begin_pass(clock.epoch_ms(), store.totals["pages"])
+            frontier.ask_all_again()
+        elif last is not None and last[1] in (StopReason.DONE, StopReason.FAILED):
             frontier.retry_failed()
+        if state.last_pass[0] > 1:
+            frontier.ask_conditionally()
         if was_seeded:
             frontier.load(killed=last is not None and last[0] is None, limits_changed=limits_changed)
         for seed in seeds:
@@ -110,6 +120,22 @@ def begin_run(
         frontier.flush()
     frontier.committed()
     return run
+
+
+def spec_of_pass(spec: CrawlSpec, state: StoredState, *, new_pass: bool) -> CrawlSpec:
+    """The specification as it holds in a further pass: pages are counted from its start.
+
+    The limits of single sites held in the first pass, and so did the budget for bodies that were seen: every body that
+    has not changed is one.
+    """
+    if state.last_pass[0] == 1 and not new_pass:
+        return spec
+    limits = msgspec.structs.replace(spec.limits, max_pages_per_site=None, max_time_per_site_s=None)
+    if limits.max_pages is not None:
+        before = state.pages_stored if new_pass else state.pages_before_pass
+        limits = msgspec.structs.replace(limits, max_pages=limits.max_pages + before)
+    traps = msgspec.structs.replace(spec.traps, duplicates_only=0)
+    return msgspec.structs.replace(spec, limits=limits, traps=traps)
 
 
 def _leave_fatal_page_alone(state: StoredState, fatal: str | None, frontier: SqlFrontier) -> None:

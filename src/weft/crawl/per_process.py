@@ -10,6 +10,7 @@ from weft.crawl.file_reading import FileReader
 from weft.crawl.marks import ParseMark
 from weft.crawl.pipeline import Pipeline, Sketch
 from weft.crawl.reading import PageReader
+from weft.crawl.texts import TextReader
 from weft.fetch.http import user_agent_of
 from weft.judge.files import WantedFiles
 from weft.plugins import LoadedPlugins
@@ -30,8 +31,9 @@ def make_pipeline(
     """The pipeline of a process. ``prefix`` begins the names of its WARC files in the folder."""
     reader = PageReader(spec, mark, LoadedPlugins(spec.plugins.parts).all("parser"))
     archive = _make_archive(spec, folder, prefix, find_body, request_head)
+    texts = TextReader(spec.extract.keywords, mark) if spec.extract.wants_text else None
     files = FileReader(WantedFiles(spec.files), mark) if spec.files.has_any else None
-    return Pipeline(spec.limits, reader, archive, _make_sketch(spec), files)
+    return Pipeline(spec.limits, reader, archive, _make_sketch(spec), texts, files)
 
 
 def _make_archive(

@@ -12,6 +12,7 @@ from typing import assert_never
 from weft.crawl.conclude import conclude, conclude_failure, is_shown, target_of
 from weft.crawl.file_reading import FileReader
 from weft.crawl.reading import PageReader
+from weft.crawl.texts import TextReader
 from weft.errors import Cause
 from weft.parse.content import declared_type
 from weft.parse.html import NeedsTree
@@ -27,22 +28,23 @@ HandOver = Callable[[Lease, Fetched], None]
 
 
 class Pipeline:
-    """Decode (``fetch.decode``, before the answer comes here), parse, conclude, sketch, archive."""
+    """Decode (``fetch.decode``, before the answer comes here), parse, conclude, sketch, extract, archive."""
 
     def __init__(
-        self, limits: Limits, reader: PageReader, archive: Archive, sketch: Sketch | None,
-        files: FileReader | None = None,
+        self, limits: Limits, reader: PageReader, archive: Archive, sketch: Sketch | None, texts: TextReader | None,
+        files: FileReader | None,
     ) -> None:  # fmt: skip
         self._limits = limits
         self._files = files
         self._reader = reader
         self._sketch = sketch
+        self._texts = texts
         self.archive = archive
         self._hand_over: HandOver | None = None
 
     def process(self, lease: Lease, answer: Fetched | Failure) -> Processed | None:
         """One answer with its conclusion and its place in the archive. None: another process reads it."""
-        text, sketch, bug = "", b"", ""
+        text, sketch, bug, main_text = "", b"", "", None
         said = answer
         try:
             match answer:
@@ -60,6 +62,8 @@ class Pipeline:
                     assert_never(answer)
             if text and self._sketch is not None and done.is_stored_2xx:
                 sketch, bug = _sketched(self._sketch, text)
+            if self._texts is not None and done.is_stored_2xx and isinstance(answer, Fetched):
+                main_text, bug = self._texts.read(lease, answer, done.facts.language)
         except NeedsTree:
             assert self._hand_over is not None and isinstance(answer, Fetched)
             self._hand_over(lease, answer)
@@ -69,7 +73,8 @@ class Pipeline:
             done = conclude_failure(lease, said, self._limits)
         place = self.archive.keep(done, answer)
         return Processed(
-            done=done, place=place, sketch=sketch, bug=bug, answer=None if lease.purpose.is_queued else said
+            done=done, place=place, sketch=sketch, bug=bug, text=main_text,
+            answer=None if lease.purpose.is_queued else said,
         )  # fmt: skip
 
     def _parsed(self, lease: Lease, answer: Fetched, fields: dict[str, str], target: str | None) -> Parsed:

@@ -76,4 +76,5 @@ class PageReader:
 
 def needs_trees(spec: CrawlSpec) -> bool:
     """Whether every page is read by its tree: the compiled reader is not there, or it does not give all."""
-    return not reads_quickly() or spec.duplicates.near is not None or spec.files.has_any
+    wants_more = spec.duplicates.near is not None or spec.extract.wants_text or spec.files.has_any
+    return wants_more or not reads_quickly()

@@ -15,7 +15,7 @@ from weft.crawl.housekeeping import SmallState
 from weft.crawl.site_requests import Entries, SiteRequests
 from weft.errors import Cause
 from weft.ports import Admissions, AnswerJudge, DuplicateJudge, Positions, Store, Transaction
-from weft.records import PAGE, Decision, Facts, Processed, Settled, StoredVisit, Visit
+from weft.records import NOT_MODIFIED, PAGE, Concluded, Decision, Facts, Processed, Settled, StoredVisit, Visit
 
 TICK_S = 1.0
 EARLY_TICK_S = 0.05  # after the first visit that is not committed: a kill then loses few
@@ -133,8 +133,9 @@ class Tick:
                     store.bug(one.facts.started_ms, one.processed.done.lease.url, one.processed.bug)
             feed()
             sketches = [(one.visit, one.processed.sketch) for one in learnt if one.processed.sketch]
+            texts = [(one.visit, one.processed.text) for one in learnt if one.processed.text is not None]
             files = [(one.visit, file) for one in learnt if (file := one.processed.done.file) is not None]
-            store.write(visits, packs, positions, sketches, files)
+            store.write(visits, packs, positions, sketches, texts, files)
             feed()
             admissions.finish_offers()
             self._site_requests.flush(admissions.name)
@@ -150,7 +151,8 @@ class Tick:
         done, facts = one.processed.done, one.facts
         is_redirect = self._keeps_cookies and facts.redirect_to is not None
         return Settled(
-            lease=done.lease, state=done.state, visit=one.visit, cause=Cause(facts.cause) if facts.cause else None,
+            lease=done.lease, state=done.state, visit=None if _is_unchanged(done) else one.visit,
+            cause=Cause(facts.cause) if facts.cause else None,
             stored_2xx=done.is_stored_2xx, retry_s=one.decision.retry_s, again_at=one.decision.again_at,
             redirect_to=done.links.targets[0] if is_redirect else None, sets_cookie=bool(done.cookies),
             status=facts.status,
@@ -210,3 +212,8 @@ class Tick:
         totals["files"] += sum([one.processed.done.file is not None for one in batch.learnt])
         totals["bytes"] += sum([one.facts.size_wire or 0 for one in batch.learnt])
         totals["links"] += sum([len(one.processed.done.links.targets) or len(one.entries) for one in batch.learnt])
+
+
+def _is_unchanged(done: Concluded) -> bool:
+    """Whether the server says that a page is what an earlier pass has stored of it: that visit still counts."""
+    return done.facts.status == NOT_MODIFIED and done.lease.is_conditional

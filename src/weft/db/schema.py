@@ -77,9 +77,10 @@ SELECT p.id AS page, u.id AS url, u.text FROM page p JOIN url u ON u.id = coales
 DOCUMENT = """VIEW document AS
 SELECT p.id, s.name AS site, u.text AS url, coalesce(p.key, o.text) AS key, p.state, p.reason, p.depth, p.attempts,
        v.status, coalesce(v.cause, p.cause) AS cause, v.type, v.encoding, v.language, v.title, v.size, v.hash,
-       strftime('%Y-%m-%dT%H:%M:%SZ', v.started_ms / 1000, 'unixepoch') AS fetched_at, v.redirect_to, v.canonical
+       strftime('%Y-%m-%dT%H:%M:%SZ', v.started_ms / 1000, 'unixepoch') AS fetched_at, v.redirect_to, v.canonical,
+       v.out_links, v.external_links, v.response_ms, w.file AS warc_file, v.warc_offset, v.warc_length
 FROM page p JOIN site s ON s.id = p.site JOIN url o ON o.id = p.id JOIN page_url u ON u.page = p.id
-     LEFT JOIN visit v ON v.id = p.visit"""
+     LEFT JOIN visit v ON v.id = p.visit LEFT JOIN warc w ON w.id = v.warc"""
 
 SORTED_RUNS = """
 DROP TABLE seen;
@@ -175,8 +176,31 @@ def keep_files(connection: sqlite3.Connection) -> None:
     _run(connection, FILE_VIEWS)
 
 
+def tell_the_places_of_documents(connection: sqlite3.Connection) -> None:
+    """The view of documents with their links and their places in the archive (E14)."""
+    _run(connection, f"DROP VIEW document;\nCREATE {DOCUMENT}")
+
+
+def keep_texts(connection: sqlite3.Connection) -> None:
+    """Main texts and keywords of visits (E14, E23)."""
+    connection.execute(
+        "CREATE TABLE text(visit INTEGER PRIMARY KEY REFERENCES visit, text TEXT NOT NULL, markdown TEXT NOT NULL,"
+        " language TEXT, title TEXT, author TEXT, published TEXT, description TEXT,"
+        " is_article INTEGER NOT NULL, records TEXT NOT NULL, keywords TEXT)"
+    )
+
+
+def keep_what_orders_were_told(connection: sqlite3.Connection) -> None:
+    """For orders by what was read: each page with those found on it and those linked to, as numbers of four bytes."""
+    connection.execute(
+        "CREATE TABLE ordering(step INTEGER PRIMARY KEY, page INTEGER NOT NULL, found BLOB NOT NULL,"
+        " links BLOB NOT NULL)"
+    )
+
+
 MIGRATIONS = (
-    create, keep_duplicates, sort_the_seen_set, find_sketches, narrow_the_queue, name_the_urls_of_pages, keep_files,
+    create, keep_duplicates, sort_the_seen_set, find_sketches, narrow_the_queue, name_the_urls_of_pages, keep_texts,
+    keep_what_orders_were_told, tell_the_places_of_documents, keep_files,
 )  # fmt: skip
 VERSION = len(MIGRATIONS)
 _VERSION_WITH_PAGE_URL = 6

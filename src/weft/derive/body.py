@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urljoin
 
 import msgspec
 
-from weft.errors import WeftError
+from weft.errors import SpecError, WeftError
 from weft.records import Purpose
 from weft.text.human import command
 
 if TYPE_CHECKING:
-    from weft.derive.read import StoredCrawl
+    from turbohtml import Element
+
+    from weft.derive.read import LinkRow, StoredCrawl
+    from weft.extract.main_text import MainText
 
 _TEXT_ENDINGS = ("xml", "json", "javascript")
 _FOLD = re.compile(r"\r?\n[ \t]+")
@@ -47,6 +53,7 @@ class Content(NamedTuple):
 
     crawl: StoredCrawl
     visit: int | None
+    page: int
 
     def body(self) -> bytes:
         """The body, content encodings taken off; empty where nothing was answered."""
@@ -69,17 +76,55 @@ class Content(NamedTuple):
         content_type, body = self._read()
         return visible_text(body, content_type)
 
-    def _read(self) -> tuple[str | None, bytes]:
-        """Content-Type and body."""
+    def main_text(self, keywords: int = 0) -> MainText:
+        """Its main text; empty where it is no text."""
+        from weft.derive.texts import main_text_of
+        from weft.extract.main_text import MainText
+
         if self.visit is None:
-            return None, b""
+            return MainText()
+        with self._crawl_at_hand() as crawl:
+            return main_text_of(crawl, self.visit, keywords) or MainText()
+
+    def links(self, url: str) -> list[LinkRow]:
+        """The links of the page with this URL."""
+        with self._crawl_at_hand() as crawl:
+            return list(crawl.links(source=url))
+
+    def select(self, url: str, selector: str) -> list[Element]:
+        """The elements that a CSS selector finds, their addresses absolute; none where it is no HTML."""
+        from turbohtml import SelectorSyntaxError
+
+        from weft.parse.text import document_of
+
+        content_type, body = self._read()
+        document = document_of(body, content_type)
+        if document is None:
+            return []
+        base = document.select_one("base[href]")
+        document.resolve_links(urljoin(url, (base.attr("href") if base else None) or ""))
+        try:
+            return document.select(selector)
+        except SelectorSyntaxError as error:
+            raise SpecError(f"{selector!r} is no CSS selector: {error}") from error
+
+    @contextmanager
+    def _crawl_at_hand(self) -> Iterator[StoredCrawl]:
+        """The crawl, opened; ``WeftError`` where its folder is gone."""
         if not self.crawl.folder.exists:
             raise WeftError(
                 f"the crawl in {self.crawl.folder.path} is gone: give weft.crawl a folder to keep what its pages hold"
             )
+        with self.crawl.at_hand() as crawl:
+            yield crawl
+
+    def _read(self) -> tuple[str | None, bytes]:
+        """Content-Type and body."""
+        if self.visit is None:
+            return None, b""
         from weft.parse.content import field_that_counts
 
-        with self.crawl.at_hand() as crawl:
+        with self._crawl_at_hand() as crawl:
             answer = answer_of_visit(crawl, self.visit)
             if answer is None or answer.status is None:
                 return None, b""

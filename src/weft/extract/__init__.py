@@ -1,1 +1,1 @@
-"""What people came for: facts of files, taken out of answers. Pure functions."""
+"""What people came for: main texts and keywords of pages, facts of files. Pure functions."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 
 import msgspec
@@ -75,6 +75,7 @@ class Discovery:
         self._schedule = schedule
         self._counts = counts
         self._dfs = spec.politeness.order is PageOrder.DFS
+        self._by_depth = spec.politeness.order is PageOrder.BFS
         followed = {kind.value for kind in LinkKind if kind.label in spec.scope.followed}
         self._by_kind = bytes(number in followed for number in range(max(LinkKind) + 1))
         self._by_redirects = bytes(number in followed and number == _REDIRECT for number in range(max(LinkKind) + 1))
@@ -90,6 +91,7 @@ class Discovery:
         self._new_urls: dict[int, tuple[int, str, int | None]] = {}
         self._lowered: deque[int] = deque()
         self._next_url = int(connection.execute("SELECT coalesce(max(id), 0) FROM url").fetchone()[0]) + 1
+        self.tell_links: Callable[[int, Infos, bytearray], None] | None = None  # of each page that is read
 
     # ---- names -----------------------------------------------------------------------------------------------
 
@@ -120,7 +122,7 @@ class Discovery:
         self._new_urls[url_id] = (url_id, text, page)
         return url_id
 
-    def _page_of(self, url_id: int) -> int:
+    def page_of(self, url_id: int) -> int:
         """The page that a URL belongs to; 0: none."""
         new = self._new_urls.get(url_id)
         if new is not None:
@@ -131,7 +133,7 @@ class Discovery:
         """The page of each URL; 0 where there is none."""
         self.prefetch(urls)
         infos = [self.seen.recent.find(url) for url in urls]
-        return [self._page_of(url_id_of(info)) if info is not None else 0 for info in infos]
+        return [self.page_of(url_id_of(info)) if info is not None else 0 for info in infos]
 
     def row(self, page: int) -> PageRow:
         """A page as it is now, written or not."""
@@ -143,7 +145,7 @@ class Discovery:
     def _row_of(self, url_id: int) -> PageRow | None:
         """The page that a URL belongs to, as it is now; None: it has none."""
         if url_id in self._new_urls or url_id in self.new_pages:
-            page = self._page_of(url_id)
+            page = self.page_of(url_id)
             return self.row(page) if page else None
         found = self._db.execute(_ROW_OF, (url_id,)).fetchone()
         return PageRow(*found) if found else None
@@ -183,7 +185,7 @@ class Discovery:
             self._reconsider(link, url_id_of(info), found_by)
         self._db.execute(
             "INSERT INTO seed(page, added_ms, source, fallback) VALUES(?, ?, ?, ?)",
-            (self._page_of(url_id_of(info)), self._clock.epoch_ms(), source, fallback),
+            (self.page_of(url_id_of(info)), self._clock.epoch_ms(), source, fallback),
         )
         return len(self.admitted) > before
 
@@ -213,6 +215,8 @@ class Discovery:
                 flight.is_file,
             )  # fmt: skip
             new = self._take_in(links, places, infos, offered, bound, found_by, flight.hops, page_site)
+        if self.tell_links is not None:
+            self.tell_links(flight.page, infos, offered)
         known = KnownLinks(targets, infos, offered, page_site.prefix, first_new)
         return packed_links(links, infos, offered), Found(page_site.external_links(targets), new, known)
 
@@ -297,7 +301,7 @@ class Discovery:
         normalizer, seen = self._normalizer, self.seen
         key = normalizer.key(text) if normalizer.trigger in text else text
         known = seen.id_of_key(key, text) if seen.has_keys or key is not text else None
-        page = self._page_of(known) if known is not None else 0
+        page = self.page_of(known) if known is not None else 0
         if page:
             return self._discover_spelling(Link(text, kind, "", rel), found_by, page)
         url_id = self._next_url
@@ -512,7 +516,7 @@ class Discovery:
     def _lower(self, row: PageRow, found_by: FoundBy, depth: int, hops: int) -> None:
         """The page is nearer than was known: its place in the queue, or the pages behind it, follow."""
         row.depth, row.hops, row.found_in = depth, hops, found_by.visit
-        row.priority = row.priority if self._dfs or row.role == Role.FILE else depth
+        row.priority = depth if self._by_depth and row.role != Role.FILE else row.priority
         self._update(row)
         flight = self.in_flight.get(row.id)
         if flight is not None:
@@ -538,6 +542,26 @@ class Discovery:
             site.push(entry)
         elif (row.priority, row.id) <= site.cursor:
             self.moved.append(row.id)  # in front of the cursor now: it belongs to the head
+
+    def reprioritize(self, page: int, priority: int) -> None:
+        """Gives a page that waits another priority."""
+        row = self.row(page)
+        row.priority = priority
+        if page not in self.new_pages:
+            self._db.execute("UPDATE page SET priority = ? WHERE id = ?", (priority, page))
+            if page not in self.in_flight:
+                self._move(row)
+
+    def write_priorities(self, rows: Sequence[tuple[int, int]]) -> None:
+        """Many of these (priority, page), whose places in RAM are forgotten."""
+        known = []
+        for priority, page in rows:
+            row = self.new_pages.get(page)
+            if row is None:
+                known.append((priority, page))
+            else:
+                row.priority = priority
+        self._db.executemany("UPDATE page SET priority = ? WHERE id = ?", known)
 
     def _update(self, row: PageRow) -> None:
         if row.id not in self.new_pages:

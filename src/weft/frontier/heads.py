@@ -33,6 +33,7 @@ class Heads:
         self._is_cut = is_cut
         self._min_depth = min_depth
         self.retry_ms: int | None = None
+        self.most = HEAD_SIZE  # pages of a site at once
 
     def next_waiting(self, site: Site) -> Waiting | None:
         """Takes the first page out of the site's queue; None where it is empty, or others wait longer."""
@@ -43,15 +44,21 @@ class Heads:
             if site.cursor is not START and self._sites.on_disk and self._sites.is_full:
                 site.is_through = True  # others wait longer
                 return None
-            self._refill(site)
+            self.fill(site)
             entry = site.pop()
         return entry
 
     def _size(self) -> int:
         sites = len(self._schedule.sites)
-        return HEAD_SIZE if sites * HEAD_SIZE <= HEADS_IN_ALL else max(4, HEADS_IN_ALL // sites)
+        return min(self.most, HEAD_SIZE if sites * HEAD_SIZE <= HEADS_IN_ALL else max(4, HEADS_IN_ALL // sites))
 
-    def _refill(self, site: Site) -> None:
+    def forget(self) -> None:
+        """All priorities changed: queues are read from disk again. What is tried again is not in them, and stays."""
+        for site in self._schedule.sites.values():
+            if site.heads or site.cursor is not END:
+                site.forget()
+
+    def fill(self, site: Site) -> None:
         """Reads the next stretch of the site's queue: a range of the index, never a scan."""
         while site.cursor is not END:
             size = self._size()

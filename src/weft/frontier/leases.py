@@ -60,6 +60,7 @@ class Leases:
         self._refusals_left = 0
         self._pages_left: int | None = None  # that this call of ``take`` may give; None: no bound
         self._out_of_pages: list[Site] = []  # sites that had their turn when no page was allowed any more
+        self.validators_of: Callable[[int], tuple[str, str]] | None = None  # in a further pass: of the last answer
 
     # ---- given out -------------------------------------------------------------------------------------------
 
@@ -224,7 +225,13 @@ class Leases:
                 if self._pages_left is not None and not entry.is_file:
                     self._pages_left -= 1
                 purpose = FILE if entry.is_file else PAGE
-                return Lease(entry.page, entry.url, site.id, purpose, entry.depth, flight.attempts, entry.hops)
+                if self.validators_of is None:
+                    return Lease(entry.page, entry.url, site.id, purpose, entry.depth, flight.attempts, entry.hops)
+                etag, modified = self.validators_of(entry.page)
+                return Lease(
+                    entry.page, entry.url, site.id, purpose, entry.depth, flight.attempts, entry.hops, "", etag,
+                    modified,
+                )  # fmt: skip
             match answer:
                 case Ask(lease=lease):
                     site.push(entry)
@@ -238,7 +245,7 @@ class Leases:
                     self._put_in_flight(entry, site)
                     self._settling.refused.append((entry.page, refusal))
                     self._refusals_left -= 1
-                    if self._refusals_left <= 0:
+                    if self._refusals_left <= 0 or not self._is_still_first(site):
                         return None
         return None
 
@@ -255,6 +262,10 @@ class Leases:
         if entry is None and is_over:
             self._out_of_pages.append(site)
         return entry
+
+    def _is_still_first(self, site: Site) -> bool:
+        """Whether the next page of a site whose turn it is comes before those of other sites; if not, it waits."""
+        return site.placed or self._schedule.goes_on(site, self._clock.seconds())
 
     def _ask_gates(self, entry: Waiting, site: Site) -> Pass | Ask | Hold | Refuse | Verdict:
         """What was learnt of a suspect site since the page was admitted, then robots.txt."""

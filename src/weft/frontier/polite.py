@@ -184,6 +184,13 @@ class Site:
         if self.cursor is not START and self.cursor[0] > FILE_PRIORITY:
             self.cursor = END
 
+    def forget(self) -> None:
+        """Leaves the head to the disk, but for what is tried again."""
+        self.heads = {page: entry for page, entry in self.heads.items() if entry.priority >= AGAIN}
+        self.head = [(entry.priority, page) for page, entry in self.heads.items()]
+        heapq.heapify(self.head)
+        self.cursor = START
+
     def trim(self, size: int) -> None:
         """Leaves the tail of an overgrown head to the disk; what is tried again stays: it is not in that queue."""
         keys = [(entry.priority, entry.page) for entry in self.heads.values()]
@@ -221,6 +228,15 @@ class Schedule:
         self._ready: list[tuple[int, int, int, Site]] = []
         self._sleeping: list[tuple[float, int, Site]] = []
         self._addresses: dict[str, Address] = {}
+        self.fill: Callable[[Site], None] | None = None  # reads the head of a queue, where sites stand by their pages
+
+    def rerank(self, now: float) -> None:
+        """Puts the ready sites in order again, after the heads of their queues have changed."""
+        ready, self._ready = self._ready, []
+        for *_, site in ready:
+            site.placed = False
+            if self.sites.get(site.id) is site:
+                self.place(site, now)
 
     def place(self, site: Site, now: float) -> None:
         """Puts a site where it belongs, if it has work and a free slot; does nothing if it is placed already."""
@@ -259,6 +275,8 @@ class Schedule:
         """
         if site.site_requests and not site.failures and site.has_urgent_site_request:
             return START
+        if self.fill is not None and site.cursor is not END and site.peek()[0] >= AGAIN:
+            self.fill(site)
         priority, page = (site.turns, 0) if self._by_turns else site.peek()
         if priority >= AGAIN:  # behind others of its site, not behind other sites
             priority = 0 if priority == END[0] else priority - AGAIN

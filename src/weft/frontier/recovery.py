@@ -14,6 +14,7 @@ from weft.errors import POLICIES, Cause, Reason
 from weft.frontier.pages import LIMIT_REASONS
 from weft.frontier.seen import DEPTH_MAX
 from weft.spec import Paces
+from weft.text.dates import http_date_of_iso
 
 
 def stored_counts(connection: sqlite3.Connection, names: Sequence[str]) -> dict[str, int]:
@@ -70,6 +71,24 @@ def retry_failed(connection: sqlite3.Connection, counts: dict[str, int]) -> int:
     counts["errors"] -= number
     counts["broken"] -= number  # a page that robots.txt forbids is none of them
     return number
+
+
+def ask_all_again(connection: sqlite3.Connection) -> None:
+    """Puts every page that was asked, and every sitemap, back into the queue (T9). The caller counts anew."""
+    connection.execute(
+        "UPDATE page SET state = 'W', attempts = 0, retry_ms = NULL, cause = NULL WHERE state IN ('C', 'E')"
+    )
+    connection.execute("UPDATE sitemap SET state = 'W', attempts = 0, cause = NULL")
+
+
+def validators_of(connection: sqlite3.Connection, page: int) -> tuple[str, str]:
+    """ETag and Last-Modified, as HTTP has it, of the newest body that is stored of a page; "" where there is none."""
+    row = connection.execute(
+        "SELECT etag, last_modified, truncated FROM visit WHERE page = ? AND status BETWEEN 200 AND 299"
+        " ORDER BY id DESC LIMIT 1",
+        (page,),
+    ).fetchone()
+    return ("", "") if row is None or row[2] else (row[0] or "", http_date_of_iso(row[1]))
 
 
 ASKED_SITES = "SELECT count(*) FROM site WHERE first_access_ms IS NOT NULL"

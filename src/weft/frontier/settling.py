@@ -45,6 +45,7 @@ class Settling:
         self.given_back: list[int] = []
         self.brought_back: list[int] = []
         self.later_seeds: list[tuple[str, str]] = []
+        self.waiting_again: set[int] = set()  # pages of this tick whose answer was not the last
         self.unstored = 0  # pages in flight whose R is not in the database yet
 
     def put_in_flight(self, entry: Waiting, site: Site) -> PageInFlight:
@@ -64,8 +65,10 @@ class Settling:
         self._answered.clear()  # a tick takes all that was answered
         completed: list[tuple[int, int, int]] = []
         ended: list[tuple[str, int, str | None, int | None, int]] = []
+        unchanged: list[tuple[int, int]] = []
         redirects: list[Settled] = []
         answered_files: list[int] = []
+        self.waiting_again.clear()
         for done in batch:
             lease = done.lease
             if done.redirect_to is not None:
@@ -81,12 +84,16 @@ class Settling:
                 answered_files.append(lease.page)
             if done.again_at is not None or done.retry_s is not None:
                 self._wait_again(done, flight, now_ms)
+                self.waiting_again.add(lease.page)
                 continue
             self._counts["completed" if done.state == "C" else "errors"] += 1
             self._counts["broken"] += done.is_broken
             cause = done.cause
             if cause is None and done.visit is not None and done.state == "C":
                 completed.append((flight.attempts, done.visit, lease.page))
+                continue
+            if cause is None and done.state == "C":
+                unchanged.append((flight.attempts, lease.page))
                 continue
             if cause is not None and not flight.is_file:
                 self._fall_back(flight, cause)
@@ -103,6 +110,8 @@ class Settling:
         self._db.executemany(
             f"UPDATE page SET role = {Role.ANSWERED_FILE.value} WHERE id = ?", [(page,) for page in answered_files]
         )
+        if unchanged:  # the newest body that is stored counts, whatever failed since
+            self._db.executemany(_UNCHANGED, unchanged)
         if redirects:
             self._pass_gates(redirects, now_ms)
         self._refuse_taken()
@@ -233,6 +242,10 @@ class Settling:
         self.brought_back = []
 
 
+_UNCHANGED = (
+    "UPDATE page SET state = 'C', attempts = ?, retry_ms = NULL, cause = NULL, visit = coalesce("
+    "(SELECT max(v.id) FROM visit v WHERE v.page = page.id AND v.status BETWEEN 200 AND 299), visit) WHERE id = ?"
+)
 _REDIRECT = (
     "SELECT v.redirect_to, coalesce(v.headers, '') FROM page p JOIN visit v ON v.id = p.visit"
     " WHERE p.id = ? AND p.state = 'C' AND v.redirect_to IS NOT NULL"

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 from weft.clock import Clock
 from weft.frontier import recovery
@@ -26,6 +28,10 @@ from weft.records import Lease, Links, Settled
 from weft.spec import CrawlSpec
 from weft.url import site_of
 
+if TYPE_CHECKING:
+    from weft.frontier.order.interface import Order
+    from weft.frontier.ordering import Ordering
+
 COUNTERS = (
     "known", "refused", "waiting", "running", "completed", "errors", "broken", "forbidden", "hosts", "asked",
 )  # fmt: skip
@@ -40,7 +46,7 @@ class SqlFrontier:
 
     def __init__(
         self, connection: sqlite3.Connection, spec: CrawlSpec, policies: Policies, schedule: Schedule, clock: Clock,
-        address_of: AddressOf, memory: Memory,
+        address_of: AddressOf, memory: Memory, order: Order | None = None,
     ) -> None:  # fmt: skip
         self._db = connection
         self._clock = clock
@@ -57,7 +63,16 @@ class SqlFrontier:
         self._heads = heads = Heads(connection, discovery, schedule, sites, clock, budgets.is_cut, spec.scope.min_depth)
         queues = Queues(sites, heads, budgets, FileBudget(connection, spec.files.max_files))
         self._settling = settling = Settling(connection, discovery, schedule, queues, clock, self.counts)
+        self._ordering = None if order is None else self._ordered(order)
         self._leases = Leases(spec.politeness, policies, schedule, queues, settling, clock, address_of)
+
+    def _ordered(self, order: Order) -> Ordering:
+        from weft.frontier.ordering import Ordering
+
+        ordering = Ordering(self._db, self.discovery, self._heads, order)
+        self.discovery.tell_links = ordering.linked
+        self.schedule.fill = self._heads.fill
+        return ordering
 
     # ---- start -----------------------------------------------------------------------------------------------
 
@@ -71,6 +86,8 @@ class SqlFrontier:
             recovery.lift_limits(self._db, self.counts, self._paces, self._max_depth)
         self._sites.begin(killed=killed)
         self._heads.retry_ms = self._clock.epoch_ms()
+        if self._ordering is not None:
+            self._ordering.load()
 
     def recount_states(self) -> None:
         """Counts the table once, after something outside the tick changed it."""
@@ -79,6 +96,15 @@ class SqlFrontier:
     def retry_failed(self) -> int:
         """Puts back what failed for a passing reason (E4); how many those were."""
         return recovery.retry_failed(self._db, self.counts)
+
+    def ask_all_again(self) -> None:
+        """Puts every page that was asked back into the queue: each is asked once more, conditionally (T9)."""
+        recovery.ask_all_again(self._db)
+        self.recount_states()
+
+    def ask_conditionally(self) -> None:
+        """From now on, pages of which an answer is stored are asked for what changed."""
+        self._leases.validators_of = partial(recovery.validators_of, self._db)
 
     # ---- leases ----------------------------------------------------------------------------------------------
 
@@ -244,6 +270,8 @@ class SqlFrontier:
         """The links of a page as they are stored; those that belong to the crawl are admitted."""
         flight = self.in_flight[page]
         packed, found = self.discovery.offer(flight, visit, links, nofollow, is_duplicate)
+        if self._ordering is not None:
+            self._ordering.read(page, is_final=page not in self._settling.waiting_again)
         return Offered(flight.url_id, flight.depth, packed, found.external, found.new, found.known)
 
     def offer_sitemap(self, visit: int, entries: Sequence[tuple[str, str]]) -> str:
@@ -274,6 +302,8 @@ class SqlFrontier:
     def flush(self) -> None:
         """Writes all that is new, marks what is under way as R, lets the settled pages go. Ends the tick."""
         self._settling.mark_running()
+        if self._ordering is not None:
+            self._ordering.flush()
         self.discovery.flush()
         self._budgets.set_aside()
         self._sites.store()
@@ -286,6 +316,9 @@ class SqlFrontier:
         now = self._clock.seconds()
         self._heads.join(self.discovery.admitted, self.discovery.moved, now)
         self.discovery.committed()
+        if self._ordering is not None:
+            self._ordering.committed()
+            self.schedule.rerank(now)
         self._budgets.committed()
         self._sites.let_go(now)
         if self._sites.retries_ms is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from urllib.parse import unquote
 
 import msgspec
 
@@ -12,8 +13,8 @@ from weft.judge.scope import Patterns, make_scope, suffix_of
 from weft.judge.traps import TrapBook
 from weft.ports import Parent
 from weft.records import ADMITTED, LinkKind, Verdict
-from weft.spec import CrawlSpec, Embeds, Paces, ScopeKind
-from weft.url import host_of, scheme_of, site_of
+from weft.spec import CrawlSpec, Embeds, Match, Paces, ScopeKind
+from weft.url import host_of, path_of, scheme_of, site_of
 
 # "Bad ports" of the Fetch standard (https://fetch.spec.whatwg.org/#bad-port): services that are no web servers.
 BAD_PORTS = frozenset(
@@ -64,6 +65,8 @@ class Admission:
         self._scope = make_scope(scope, ())
         self._accept = Patterns("accept", scope.accept) or None
         self._reject = Patterns("reject", scope.reject) or None
+        self._by_name = scope.match is Match.NAME
+        self._is_exact = scope.exact
         self._max_url_b = spec.limits.max_url_b
         self._same_scheme = scope.same_scheme
         self._html_only = scope.html_only
@@ -110,7 +113,7 @@ class Admission:
 
         What ``source``, the site that redirects, has of its own holds there too.
         """
-        if not self.is_askable(url):
+        if self._is_exact or not self.is_askable(url):
             return
         site = site_of(url)
         name = f"{scheme_of(url)}://{site}" if self._same_scheme else site
@@ -181,13 +184,14 @@ class Admission:
             return Verdict(Reason.OUT_OF_SCOPE, self._scope.describe()[:200])
         if self._same_scheme and (other := self._other_scheme(url, parent)):
             return Verdict(Reason.OTHER_SCHEME, other)
-        if self._reject is not None and (expression := self._reject.found_in(url)) is not None:
+        searched = file_name_of(url) if self._by_name else url
+        if searched and self._reject is not None and (expression := self._reject.found_in(searched)) is not None:
             return Verdict(Reason.REJECTED, expression)
         if is_seed:
             return ADMITTED
-        if self._accept is not None and self._accept.found_in(url) is None:
+        if searched and self._accept is not None and self._accept.found_in(searched) is None:
             return Verdict(Reason.NOT_ACCEPTED, "no --accept expression is found in it")
-        if not url.endswith(_PAGE_ENDINGS) or "?" in url:
+        if not self._by_name and (not url.endswith(_PAGE_ENDINGS) or "?" in url):
             extension = extension_of(url, start)
             if extension and self._is_file(extension):
                 return Verdict(Reason.NOT_A_PAGE, f".{extension}")
@@ -318,6 +322,12 @@ _BEFORE_LENGTH = frozenset({Reason.NOT_HTTP, Reason.HAS_CREDENTIALS})
 _NOT_BY_HAND = frozenset({LinkKind.REDIRECT.value, LinkKind.SITEMAP.value})
 _OTHER_SITE = Verdict(Reason.OTHER_SITE, "links from another seed's site do not count (--same-site)")
 _KIND_NOT_FOLLOWED = Verdict(Reason.KIND_NOT_FOLLOWED)
+
+
+def file_name_of(url: str) -> str:
+    """The last segment of a URL's path, as people write it: without query, escapes undone; "" of a folder."""
+    name = path_of(url).partition("?")[0].rpartition("/")[2]
+    return unquote(name, errors="replace") if "%" in name else name
 
 
 def extension_of(url: str, start: int) -> str:

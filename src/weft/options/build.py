@@ -22,6 +22,7 @@ from weft.spec import CrawlSpec, Mode, Order, Politeness, Run
 SPEC_FILE = "crawl.toml"  # as in weft.folder, which help need not load
 LEAST_SKIPPED = 0.5  # texts less alike than this share too little to be looked up page by page
 RCCRAWLER = ".ini"
+TARANTULA = ".conf"
 
 Warn = Callable[[str], None]
 Layer = Mapping[str, Given]
@@ -73,6 +74,10 @@ def _read_config(path: Path) -> SpecFile:
         from weft.options.foreign.rccrawler import read_settings
 
         return read_settings(path)
+    if path.suffix.lower() == TARANTULA:
+        from weft.options.foreign.tarantula import read_conf
+
+        return read_conf(path)
     return read_toml(path)
 
 

@@ -14,6 +14,8 @@ class CrawlOptions(TypedDict, total=False):
     scope: str
     accept: str | Sequence[str]
     reject: str | Sequence[str]
+    match: Literal["url", "name"]
+    exact_scope: bool
     max_depth: int | str | None
     min_depth: int | str
     follow: str | Sequence[str]
@@ -22,7 +24,7 @@ class CrawlOptions(TypedDict, total=False):
     same_site: bool
     html_only: bool
     sitemaps: Literal["yes", "no", "only"] | bool
-    order: Literal["bfs", "dfs"]
+    order: Literal["bfs", "dfs", "path-cost", "in-links", "opic", "pagerank", "large-sites-first", "random", "weft"]
     max_pages: int | str | None
     max_time: float | str | None
     max_pages_per_site: int | str | None
@@ -84,6 +86,8 @@ class CrawlOptions(TypedDict, total=False):
     trap_endless_site_pages: int | str
     trap_hosts_per_domain: int | str
     trap_duplicates_only: int | str
+    text: bool
+    keywords: int | str
     no_archive: bool
     warc_size: int | str
     block_digest: bool
@@ -98,4 +102,8 @@ class CrawlOptions(TypedDict, total=False):
     embeds: Literal["any", "scope"]
     max_file_size: int | str
     max_files: int | str | None
+    repository: str | PathLike[str] | None
+    log_file: str | PathLike[str] | None
+    log_level: int | str
+    period: float | str | None
     part: str | Sequence[str]

@@ -12,7 +12,7 @@ from weft.options.lists import choice, own_parts, rules_of_urls, several, severa
 from weft.options.sites import site_paces
 from weft.options.values import Kind, Value, file, fraction, optional, place, size, switch, text, time, whole, word
 from weft.records import LinkKind
-from weft.spec import RESULT_IN_FOLDER, About, Reader
+from weft.spec import ON_SCREEN, RESULT_IN_FOLDER, About, Reader
 
 
 def _link_kinds() -> Sequence[str]:
@@ -33,6 +33,7 @@ READERS: dict[str, Kind] = {
     "hosts": several("HOST", checks.host_with_port, "a host, or host:port"),
     "links": choice("KINDS", _link_kinds, "kinds of links"),
     "log": place(check=checks.log_to_go_on_with),
+    "log or screen": place(ON_SCREEN, check=checks.log_to_go_on_with),
     "name servers": several("ADDRESS", checks.nameserver, "the address of a name server"),
     "networks": several("CIDR", checks.network, "a network such as 10.0.0.0/8"),
     "parts": own_parts(),

@@ -20,7 +20,6 @@ from weft.spec import CrawlSpec
 from weft.text.patterns import regex
 
 MAX_FILE_B = 50_000_000
-FOREIGN = {".conf": "Tarantula's Crawler.conf"}
 SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie"})
 """Headers whose values are credentials: they are withheld from crawl.toml like the secrets."""
 
@@ -50,9 +49,6 @@ def read_toml(path: Path) -> SpecFile:
     """The keys of a TOML file with their places, or ``SpecError`` with file, line and the nearest valid name."""
     import tomllib
 
-    foreign = FOREIGN.get(path.suffix.lower())
-    if foreign:
-        raise SpecError(f"{path}: files like {foreign} are not read by this version; -c takes a TOML file")
     text = text_of(path)
     try:
         table = tomllib.loads(text)

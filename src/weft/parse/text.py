@@ -57,14 +57,23 @@ def plain_text(body: bytes, content_type: str | None) -> str:
     return _text_of(body, content_type, flat_text)
 
 
+def document_of(body: bytes, content_type: str | None) -> Document | None:
+    """The tree of an HTML document; None of what is none, and where no bound could be kept."""
+    media = media_type(content_type, body)
+    if not is_html(media):
+        return None
+    tree = tree_of(*markup_of(body, media, sniff_encoding(body, charset_of(content_type), media)))
+    return tree.document if tree else None
+
+
 def _text_of(body: bytes, content_type: str | None, text_of: Callable[[Document], str]) -> str:
     media = media_type(content_type, body)
-    encoding = sniff_encoding(body, charset_of(content_type), media)
     if not is_html(media):
+        encoding = sniff_encoding(body, charset_of(content_type), media)
         return decode(body, encoding) if media.startswith("text/") else ""
     try:
-        tree = tree_of(*markup_of(body, media, encoding))
-        return text_of(tree.document) if tree else ""
+        document = document_of(body, content_type)
+        return text_of(document) if document else ""
     except Exception:  # foreign code: a page it cannot take has no text
         return ""
 

@@ -37,6 +37,7 @@ def write_results(spec: CrawlSpec, folder: Folder, progress: Progress) -> list[S
     """
     if not folder.db.is_file():
         return []
+    _write_repository(spec, folder, progress)
     try:
         results = list(_results(spec, folder, progress)) if _wants_graphs(spec) else []
         _unload_own(spec, folder)
@@ -45,6 +46,28 @@ def write_results(spec: CrawlSpec, folder: Folder, progress: Progress) -> list[S
         raise StoreError(f"the graphs cannot be written: {error}") from error
     except OSError as error:
         raise StoreError(f"the graphs cannot be written: {error.strerror or error}") from error
+
+
+def check_repository(spec: CrawlSpec, folder: Folder) -> None:
+    """Raises ``SpecError`` where the copies of pages cannot go: before a crawl that would not leave them."""
+    if spec.keep.repository is not None:
+        from weft.derive.export.target import refuse_folder
+
+        refuse_folder(Path(spec.keep.repository), folder, "files.tsv", force=True)
+
+
+def _write_repository(spec: CrawlSpec, folder: Folder, progress: Progress) -> None:
+    """The copies of all pages and their index (T6, T7), in the place of those of the last run."""
+    if spec.keep.repository is None:
+        return
+    from weft.derive.export import Choice, export_crawl
+    from weft.derive.read import StoredCrawl
+
+    try:
+        with StoredCrawl(folder.path) as crawl:
+            export_crawl(crawl, "mirror", spec.keep.repository, Choice(force=True), progress)
+    except SpecError as error:
+        raise StoreError(f"the copies of pages cannot be written: {error}") from error
 
 
 def _wants_graphs(spec: CrawlSpec) -> bool:

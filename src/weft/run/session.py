@@ -6,6 +6,7 @@ import asyncio
 import errno
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,8 +26,11 @@ from weft.fetch.http.bounds import make_room_for_files
 from weft.folder import Folder, in_use, not_begun
 from weft.options import differences, read_spec, seeds_differ, write_spec
 from weft.plugins import check_parts
+from weft.ports import Answers
 from weft.records import Ending, Progress, StopReason
 from weft.run.ending import run_crawl
+from weft.run.recrawl import NextPass, next_pass
+from weft.run.results import check_repository
 from weft.run.signals import ending_signals
 from weft.seeds.lists import Seed, default_folder, read_seeds
 from weft.spec import CrawlSpec, Politeness, SitePace
@@ -49,11 +53,16 @@ _UNWRITABLE = (*_FULL, errno.EFBIG, errno.EIO, errno.EROFS)
 class Plan:
     """A crawl and the folder it works in, checked and ready to be opened."""
 
-    def __init__(self, spec: CrawlSpec, folder: Folder, seeds: Sequence[Seed], *, limits_changed: bool) -> None:
+    def __init__(
+        self, spec: CrawlSpec, folder: Folder, seeds: Sequence[Seed], *, limits_changed: bool,
+        next_pass: NextPass | None = None, answers: Answers | None = None,
+    ) -> None:  # fmt: skip
         self.spec = spec
         self.folder = folder
         self.seeds = seeds
         self.limits_changed = limits_changed
+        self.answers = answers  # an import: what others have fetched
+        self.next_pass = next_pass  # which this run is if it is due; None: the last pass is not over, or the only one
 
 
 def plan_crawl(spec: CrawlSpec, output: str | None, *, fresh: bool, warn: Tell) -> Plan:
@@ -62,6 +71,7 @@ def plan_crawl(spec: CrawlSpec, output: str | None, *, fresh: bool, warn: Tell) 
     folder = Folder(Path(output or default_folder(seeds[0])))
     check_parts(spec.plugins.parts, folder.path)
     _check_extras(spec)
+    check_repository(spec, folder)
     if folder.exists and fresh:
         with folder.lock():
             aside = folder.set_aside()
@@ -88,11 +98,15 @@ def plan_resume(spec: CrawlSpec, folder: Folder, warn: Tell) -> Plan:
     """The crawl of a folder with the limits given now."""
     check_parts(spec.plugins.parts, folder.path)
     _check_extras(spec)
+    check_repository(spec, folder)
     _make_ready(folder)
     old = read_spec(folder.spec)
     seeds = [] if _has_begun(folder, warn) else read_seeds(spec.seeds, warn)
     _write_spec(folder, spec)
-    return Plan(spec, folder, seeds, limits_changed=_limits_changed(old, spec))
+    following = next_pass(folder, spec)
+    if following is not None and not following.is_due(time.time_ns() // 1_000_000):
+        following = None  # a resume tries again what failed
+    return Plan(spec, folder, seeds, limits_changed=_limits_changed(old, spec), next_pass=following)
 
 
 def _check_extras(spec: CrawlSpec) -> None:
@@ -158,7 +172,7 @@ def _go_on(spec: CrawlSpec, old: CrawlSpec, folder: Folder, seeds: Sequence[Seed
     if not _has_begun(folder, warn) and not seeds:
         seeds = read_seeds(spec.seeds, warn)
     _write_spec(folder, spec)
-    return Plan(spec, folder, seeds, limits_changed=_limits_changed(old, spec))
+    return Plan(spec, folder, seeds, limits_changed=_limits_changed(old, spec), next_pass=next_pass(folder, spec))
 
 
 def _unknown_seed(folder: Folder, seeds: Sequence[Seed]) -> Seed | None:
@@ -244,7 +258,14 @@ class Run:
     ) -> StopReason:
         plan = self.plan
         async with open_crawl(
-            plan.spec, plan.folder, plan.seeds, observers, limits_changed=plan.limits_changed, fork_server=fork_server
+            plan.spec,
+            plan.folder,
+            plan.seeds,
+            observers,
+            limits_changed=plan.limits_changed,
+            new_pass=plan.next_pass is not None,
+            answers=plan.answers,
+            fork_server=fork_server,
         ) as crawl:
             self._crawl = crawl
             _stop_by_signals(crawl)

@@ -122,6 +122,42 @@ class StoredState:
         """Why a run ended that did not come to its end."""
         self._db.execute("UPDATE run SET stop_reason = ? WHERE id = (SELECT max(id) FROM run)", (stop_reason,))
 
+    # ---- passes (T9) -----------------------------------------------------------------------------------------
+
+    @property
+    def last_pass(self) -> tuple[int, int]:
+        """The number of the newest pass, and when it began."""
+        number = int(self._meta("pass") or 1)
+        if number > 1:
+            return number, int(self._meta("pass_started_ms") or 0)
+        (started_ms,) = self._db.execute("SELECT coalesce(min(started_ms), 0) FROM run").fetchone()
+        return number, int(started_ms)
+
+    @property
+    def pages_before_pass(self) -> int:
+        """How many pages were stored before the newest pass began."""
+        return int(self._meta("pass_pages") or 0)
+
+    @property
+    def was_given_more(self) -> bool:
+        """Whether URLs wait that a crawl which was done has been given since."""
+        row = self._db.execute("SELECT stop_reason FROM run ORDER BY id DESC LIMIT 1").fetchone()
+        waiting = self._db.execute("SELECT value FROM counter WHERE name = 'waiting'").fetchone()
+        return row is not None and row[0] in ("done", "failed") and waiting is not None and waiting[0] > 0
+
+    @property
+    def pages_stored(self) -> int:
+        """How many pages were stored by all runs."""
+        row = self._db.execute("SELECT value FROM counter WHERE name = 'pages'").fetchone()
+        return int(row[0]) if row is not None else 0
+
+    def begin_pass(self, started_ms: int, pages: int) -> None:
+        """A further pass begins, with so many pages stored before it."""
+        number, _ = self.last_pass
+        self._set_meta("pass", number + 1)
+        self._set_meta("pass_started_ms", started_ms)
+        self._set_meta("pass_pages", pages)
+
     # ---- the archive -----------------------------------------------------------------------------------------
 
     def committed(self) -> dict[str, int]:

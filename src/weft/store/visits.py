@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from weft.db.connection import insert
-from weft.records import Facts, FileFacts, FilePosition, Visit
+from weft.records import Facts, FileFacts, FilePosition, PageText, Visit
 from weft.store.bodies import SharedBodies
 
 _OWN = ("id", "page", "url", "purpose", "attempt", "out_links", "external_links", "warc")
@@ -18,6 +18,7 @@ _FILE_FACT = (
 )
 _PLACE = ("warc_offset", "warc_length", "digest", "revisit")
 _VISIT = f"visit({', '.join((*_OWN, *Facts.__struct_fields__, *_PLACE))})"
+_TEXT = f"INSERT OR REPLACE INTO text VALUES({', '.join('?' * (1 + len(PageText.__struct_fields__)))})"
 BODIES_IN_RAM = 500_000
 
 
@@ -90,6 +91,7 @@ class SqlStore:
         packs: Sequence[tuple[int, str]],
         positions: Mapping[str, FilePosition],
         sketches: Sequence[tuple[int, bytes]] = (),
+        texts: Sequence[tuple[int, PageText]] = (),
         files: Sequence[tuple[int, FileFacts]] = (),
     ) -> None:
         """All of one tick, inside the caller's transaction."""
@@ -101,6 +103,7 @@ class SqlStore:
         insert(self._db, _VISIT, map(_row_of, visits), at_once=1)
         self._db.executemany("INSERT INTO link_pack VALUES(?, ?)", packs)
         self._db.executemany("INSERT INTO sketch VALUES(?, ?)", sketches)
+        write_texts(self._db, texts)
         self._db.executemany(_FILE_FACT, [(visit, *msgspec.structs.astuple(facts)) for visit, facts in files])
         self._db.executemany("INSERT OR REPLACE INTO counter VALUES(?, ?)", list(self.totals.items()))
 
@@ -116,6 +119,11 @@ def _row_of(visit: Visit) -> tuple[object, ...]:
         visit.id, visit.page, visit.url, int(lease.purpose), lease.attempt, visit.out_links, visit.external_links,
         visit.warc, *msgspec.structs.astuple(visit.facts), place.offset, place.length, place.digest, place.is_revisit,
     )  # fmt: skip
+
+
+def write_texts(connection: sqlite3.Connection, texts: Iterable[tuple[int, PageText]]) -> None:
+    """The main texts of visits, in the place of any that are there, inside the caller's transaction."""
+    connection.executemany(_TEXT, ((visit, *msgspec.structs.astuple(text)) for visit, text in texts))
 
 
 def find_body(connection: sqlite3.Connection, body_hash: int, digest: str) -> StoredBody | None:

@@ -44,6 +44,15 @@ def _any_date(text: str) -> datetime:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
+def http_date_of_iso(text: str | None) -> str:
+    """The date of HTTP for one in ISO 8601; "" where there is none."""
+    if not text:
+        return ""
+    moment = datetime.fromisoformat(text).astimezone(UTC)
+    day = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")[moment.weekday()]
+    return f"{day}, {moment.day:02d} {_MONTH_NAMES[moment.month - 1]} {moment:%Y %H:%M:%S} GMT"
+
+
 def iso_of_ms(epoch_ms: int | None) -> str | None:
     """An instant as ISO 8601 UTC with Z, milliseconds kept."""
     return None if epoch_ms is None else f"{_iso_of_s(epoch_ms // 1000)}.{epoch_ms % 1000:03d}Z"

@@ -13,13 +13,14 @@ from weft.crawl.machine import share_of_memory, usable_cores
 from weft.crawl.marks import WORKER_SLOTS, ParseMark, add_slots
 from weft.crawl.per_process import make_pipeline
 from weft.crawl.reading import needs_trees
+from weft.fetch.archived import ArchivedFetcher
 from weft.fetch.cookies import CookieJar
 from weft.fetch.http import Fetcher
 from weft.fetch.resolve import AddressPolicy
 from weft.folder import Folder
 from weft.judge.files import WantedFiles
 from weft.plugins import LoadedPlugins
-from weft.ports import Workers
+from weft.ports import Answers, Workers
 from weft.spec import CrawlSpec
 from weft.store.bodies import SharedBodies
 from weft.store.warc.archive import FindBody
@@ -42,6 +43,7 @@ class Asking(NamedTuple):
     jar: CookieJar | None
     find_body: FindBody
     share_bodies: Callable[[SharedBodies], None]
+    answers: Answers | None = None  # in the place of the network
 
     @property
     def prefix(self) -> str:
@@ -93,6 +95,10 @@ async def start_workers(asking: Asking, fork_server: ForkServer | None) -> Async
 async def _local(asking: Asking, rate: SharedRate | None) -> AsyncIterator[LocalWorker]:
     """The crawl's own process as one that asks; ``rate`` is the bound of bytes a second where it is shared."""
     spec, processes = asking.spec, processes_of(asking.spec)
+    if asking.answers is not None:
+        async with _archived(asking, asking.answers) as archived:
+            yield archived
+        return
     fetcher = Fetcher(
         share_of_memory(spec, processes) if processes > 1 else spec, asking.policy, jar=asking.jar,
         seed_origins=asking.seed_origins, epoch_ms=asking.clock.epoch_ms, rate=rate,
@@ -109,6 +115,23 @@ async def _local(asking: Asking, rate: SharedRate | None) -> AsyncIterator[Local
                 yield LocalWorker(downloader, pipeline)
             finally:
                 pipeline.archive.close()
+    finally:
+        mark.close()
+
+
+@asynccontextmanager
+async def _archived(asking: Asking, answers: Answers) -> AsyncIterator[LocalWorker]:
+    """One that asks files instead of the network."""
+    fetcher = ArchivedFetcher(answers, asking.spec.limits.max_size_b)
+    mark = ParseMark(asking.folder.parsing)
+    try:
+        pipeline = make_pipeline(
+            asking.spec, asking.folder.warc, asking.prefix, mark, asking.find_body, fetcher.request_head
+        )
+        try:
+            yield LocalWorker(fetcher, pipeline)
+        finally:
+            pipeline.archive.close()
     finally:
         mark.close()
 

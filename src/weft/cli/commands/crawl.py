@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from weft.cli.arguments import options_given
 from weft.cli.main import warn
-from weft.cli.running import run_shown
+from weft.cli.running import run_passes
 from weft.options import crawl_order
 from weft.run.session import plan_crawl
 
@@ -17,4 +17,4 @@ if TYPE_CHECKING:
 def run(args: argparse.Namespace) -> int:
     order = crawl_order(args.seeds, options_given(args), config=args.config, warn=warn)
     plan = plan_crawl(order.spec, order.run.output, fresh=order.run.fresh, warn=warn)
-    return run_shown(plan, quiet=order.run.quiet, log=order.run.log)
+    return run_passes(plan, quiet=order.run.quiet, log=order.run.log, watch=order.run.watch)

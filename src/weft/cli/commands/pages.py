@@ -5,12 +5,16 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 
+import msgspec
+
 from weft.derive.chosen import field_names, only_fields, rows_where
 from weft.derive.read import Page, StoredCrawl
+from weft.derive.read.versions import Version, versions_of
 from weft.derive.rows import write_rows
 from weft.derive.table import Column
+from weft.errors import SpecError
 
-COLUMNS = (
+COLUMNS: tuple[Column, ...] = (
     Column("state", ("state",), 5),
     Column("http", ("status",), 4, right=True),
     Column("error or reason", ("error", "reason"), 18),
@@ -23,19 +27,44 @@ COLUMNS = (
 )
 
 
-def run(args: argparse.Namespace) -> int:
-    with StoredCrawl(args.folder) as crawl:
-        rows: Iterable[Page] = crawl.pages(everything=args.all)
-        kind: type[Page] = Page
-        if args.with_measures:
-            from weft.derive.graph.kept import MeasuredPage, measured_pages, require_measures
+VERSION_COLUMNS = (
+    Column("fetched", ("fetched_at",), 24),
+    Column("http", ("status",), 4, right=True),
+    Column("error", ("error",), 18),
+    Column("changed", ("changed",), 7),
+    Column("url", ("url",)),
+)
 
-            require_measures(crawl)
-            rows, kind = measured_pages(crawl, crawl.pages(everything=args.all)), MeasuredPage
+
+def _pages(crawl: StoredCrawl, args: argparse.Namespace) -> tuple[Iterable[msgspec.Struct], type[msgspec.Struct]]:
+    """The rows with the fields that ``--with`` adds, and their type."""
+    rows: Iterable[Page] = crawl.pages(everything=args.all)
+    if not args.additions:
+        return rows, Page
+    from weft.cli.arguments import PAGE_ADDITIONS
+    from weft.derive.additions import additions_of, pages_with
+
+    kind: type[Page] = Page
+    names = additions_of(args.additions, PAGE_ADDITIONS)
+    if "measures" in names:
+        from weft.derive.graph.kept import MeasuredPage, measured_pages, require_measures
+
+        require_measures(crawl)
+        rows, kind = measured_pages(crawl, crawl.pages(everything=args.all)), MeasuredPage
+        names.remove("measures")
+    return pages_with(crawl, rows, kind, names) if names else (rows, kind)
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.versions and (args.all or args.additions):
+        raise SpecError("pages: --versions is about attempts: not with --all or --with")
+    with StoredCrawl(args.folder) as crawl:
+        rows, kind = (versions_of(crawl), Version) if args.versions else _pages(crawl, args)
+        columns = VERSION_COLUMNS if args.versions else COLUMNS
         rows = rows_where(rows, kind, args.where)
         if args.fields is None:
-            write_rows(rows, kind, COLUMNS, asked=args.format, file=args.to_file, folder=crawl.folder)
+            write_rows(rows, kind, columns, asked=args.format, file=args.to_file, folder=crawl.folder)
         else:
-            chosen, narrow, columns = only_fields(rows, kind, field_names(args.fields, kind))
-            write_rows(chosen, narrow, columns, asked=args.format, file=args.to_file, folder=crawl.folder)
+            chosen, narrow, few = only_fields(rows, kind, field_names(args.fields, kind))
+            write_rows(chosen, narrow, few, asked=args.format, file=args.to_file, folder=crawl.folder)
     return 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from weft.cli.arguments import options_given
 from weft.cli.main import warn
-from weft.cli.running import run_shown
+from weft.cli.running import run_passes
 from weft.errors import HOW_TO_BEGIN, FolderError
 from weft.folder import Folder
 from weft.options import resume_order
@@ -24,4 +24,4 @@ def run(args: argparse.Namespace) -> int:
         raise FolderError(f"{folder.path} holds no crawl (there is no {folder.spec.name} in it): {HOW_TO_BEGIN}")
     order = resume_order(folder.path, options_given(args), warn=warn)
     plan = plan_resume(order.spec, folder, warn)
-    return run_shown(plan, quiet=order.run.quiet, log=order.run.log)
+    return run_passes(plan, quiet=order.run.quiet, log=order.run.log, watch=order.run.watch)

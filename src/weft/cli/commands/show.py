@@ -22,7 +22,7 @@ def run(args: argparse.Namespace) -> int:
         if page_id is None or page is None:
             raise WeftError(_not_known(crawl, url))
         answer = answer_of(crawl, page_id)
-        if not (args.headers or args.body or args.text):
+        if not (args.headers or args.body or args.text or args.markdown):
             print("\n".join(shown(line) for line in _summary(page, answer)))
             return 0
         if answer is None:
@@ -31,8 +31,10 @@ def run(args: argparse.Namespace) -> int:
             _print_headers(answer)
         elif args.body:
             _print_body(body_of(crawl, answer), answer)
+        elif args.text:
+            _print_text(_visible_text_of(body_of(crawl, answer), answer))
         else:
-            _print_text(body_of(crawl, answer), answer)
+            _print_text(_markdown_of(crawl, answer))
     return 0
 
 
@@ -66,11 +68,25 @@ def _print_body(body: bytes, answer: Answer) -> None:
     print(shown_text(decode(body, sniff_encoding(body, charset_of(content_type)))))
 
 
-def _print_text(body: bytes, answer: Answer) -> None:
+def _visible_text_of(body: bytes, answer: Answer) -> str:
     from weft.parse.content import field_that_counts
     from weft.parse.text import visible_text
 
-    text = visible_text(body, field_that_counts(answer.header_values("content-type")))
+    return visible_text(body, field_that_counts(answer.header_values("content-type")))
+
+
+def _markdown_of(crawl: StoredCrawl, answer: Answer) -> str:
+    from weft.derive.texts import main_text_of
+
+    if answer.status is None:
+        raise never_answered(answer)
+    found = main_text_of(crawl, answer.visit)
+    if found is None:
+        raise WeftError(f"the body of {answer.url} is no text")
+    return found.markdown
+
+
+def _print_text(text: str) -> None:
     if sys.stdout.isatty():
         print(shown_text(text))
     else:

@@ -10,6 +10,7 @@ from isal import isal_zlib
 
 from weft.derive.check.checked import Checked
 from weft.errors import FolderError
+from weft.records import NOT_MODIFIED
 from weft.store.warc.reader import IsalError, Record, read_record
 from weft.store.warc.writer import OUR_FILE, payload_digest
 
@@ -101,7 +102,7 @@ def _check_record(checked: Checked, path: Path, offset: int, record: Record) -> 
 def _check_record_of_visit(
     checked: Checked, path: Path, length: int, record: Record, visit: tuple[object, ...]
 ) -> None:
-    number, offset, expected_length, url, digest, revisit = visit
+    number, offset, expected_length, url, digest, revisit, status = visit
     where = f"visit {number} of {url}, {path.name} at {offset}"
     # What was answered has a digest, also where weft itself failed on it (BUG) and knows no status.
     kind = "metadata" if digest is None else "revisit" if revisit else "response"
@@ -113,7 +114,7 @@ def _check_record_of_visit(
         checked.problem("RECORD_OTHER", f"{where}: {length} bytes, and {expected_length} are expected")
     if digest is not None and record.headers.get("WARC-Payload-Digest") != digest:
         checked.problem("RECORD_OTHER", f"{where}: the digests do not agree")
-    if revisit and not checked.db.execute(_STORED, (digest, number)).fetchone():
+    if revisit and status != NOT_MODIFIED and not checked.db.execute(_STORED, (digest, number)).fetchone():
         checked.problem("REVISIT_OF_NOTHING", f"{where}: the record with the same payload is gone")
 
 
@@ -138,7 +139,7 @@ _VISIT_WITHOUT_WARC = """
 SELECT v.id FROM visit v LEFT JOIN warc w ON w.id = v.warc WHERE v.warc IS NOT NULL AND w.id IS NULL LIMIT 1000
 """
 _VISITS_OF_FILE = """
-SELECT v.id, v.warc_offset, v.warc_length, u.text, v.digest, v.revisit
+SELECT v.id, v.warc_offset, v.warc_length, u.text, v.digest, v.revisit, v.status
 FROM visit v LEFT JOIN url u ON u.id = v.url WHERE v.warc = ? ORDER BY v.warc_offset
 """
 _STORED = """

@@ -1,4 +1,4 @@
-"""Measures kept in the crawl's database, in the table ``measure``, for queries and for `weft pages --with-measures`."""
+"""Measures kept in the crawl's database, in the table ``measure``, for queries and for `weft pages --with measures`."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def measured_pages(crawl: StoredCrawl, pages: Iterator[Page]) -> Iterator[Measur
         found = nothing
         if current is not None and current[0] == page.url:
             found, current = current[1], next(measures, None)
-        yield msgspec.convert({**msgspec.structs.asdict(page), **found}, MeasuredPage)
+        yield msgspec.convert({**msgspec.structs.asdict(page), **found}, MeasuredPage).with_content(page.content)
 
 
 def require_measures(crawl: StoredCrawl) -> None:

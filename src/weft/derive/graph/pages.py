@@ -256,6 +256,10 @@ class PageGraph:
         ).fetchone()
         return int(row[0])
 
+    def page_ids(self) -> list[int]:
+        """The page of every node, in the order of the nodes."""
+        return self._nodes.pages[self._span.start : self._span.stop].tolist()
+
     def starts(self) -> list[int]:
         """The places, in this graph, of the nodes that the crawl began with."""
         nodes, span = self._nodes, self._span

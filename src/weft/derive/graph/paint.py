@@ -121,18 +121,18 @@ def _points(curve: Curve) -> list[tuple[float, float]]:
 
 def _write_words(draw: Any, text: Text) -> None:
     anchor = {"start": "ls", "middle": "ms", "end": "rs"}[text.anchor]
-    font = _font(text.size, text.bold)
+    chosen = font(text.size, text.bold)
     words = text.words
-    if not hasattr(font, "getmask2"):  # a font of pixels without accents
+    if not hasattr(chosen, "getmask2"):  # a font of pixels without accents
         words = words.encode("latin-1", "replace").decode("latin-1")
     draw.text(
-        (text.x, text.y), words, font=font, fill=text.color, anchor=anchor, stroke_width=3 if text.halo else 0,
+        (text.x, text.y), words, font=chosen, fill=text.color, anchor=anchor, stroke_width=3 if text.halo else 0,
         stroke_fill=(255, 255, 255),
     )  # fmt: skip
 
 
 @lru_cache(maxsize=32)
-def _font(size: float, bold: bool) -> Any:
+def font(size: float, bold: bool) -> Any:
     """A font of the system that knows many scripts, else Pillow's own."""
     from PIL import ImageFont
 

@@ -193,6 +193,10 @@ class StoredCrawl:
             last = rows[-1][0]
             yield from rows
 
+    def sitemaps(self) -> set[str]:
+        """The URLs of all sitemaps that are known."""
+        return {row[0] for row in self._db.execute(_SITEMAPS)}
+
     # ---- one URL ---------------------------------------------------------------------------------------------
 
     def whole_url(self, text: str) -> str:
@@ -255,6 +259,11 @@ class StoredCrawl:
         """Not in a crawl of an older version that was not resumed since."""
         return self.scalar("SELECT count(*) FROM sqlite_master WHERE name = 'seen_run'") > 0
 
+    @cached_property
+    def has_texts(self) -> bool:
+        """Whether the database may hold main texts: not in a crawl of an older version that was not resumed since."""
+        return self.scalar("SELECT count(*) FROM sqlite_master WHERE name = 'text'") > 0
+
     def page_id(self, url: str) -> int | None:
         """The id of the page that a URL belongs to; None where it is not known as a page."""
         place = self.find(url)
@@ -296,6 +305,7 @@ class StoredCrawl:
         return row[0]
 
 
+_SITEMAPS = "SELECT u.text FROM sitemap s JOIN url u ON u.id = s.url"
 _NEWEST_PAGE = """
 SELECT u.text FROM visit v JOIN page p ON p.id = v.page JOIN url u ON u.id = v.url
 WHERE p.site = ? AND v.status BETWEEN 200 AND 299 ORDER BY v.id DESC LIMIT 1

@@ -48,17 +48,48 @@ def links_of(crawl: StoredCrawl, source: str | None, target: str | None, broken:
 
 def _links(crawl: StoredCrawl, source: Place | None, target: Place | None, broken: bool) -> Iterator[LinkRow]:
     newest = crawl.newest_visit()
-    names: dict[int, _Name] = {}
+    rows = LinkRows(crawl, newest)
     wanted = _wanted(crawl, newest, target, broken)
     for source_url, visit, _, pack in crawl.packs(newest, source):
         links = decoded(crawl, pack, visit) if wanted is None else _chosen(crawl, pack, visit, wanted)
+        yield from rows.of(source_url, visit, links, broken)
+
+
+def links_of_visits(crawl: StoredCrawl, newest: int, chosen: bytearray | None) -> Iterator[LinkRow]:
+    """Every link that these visits found, in their order; ``chosen`` has a byte for each id up to ``newest``.
+
+    None: the links of all pages and sitemaps.
+    """
+    rows = LinkRows(crawl, newest)
+    for source_url, visit, _, pack in crawl.packs(newest):
+        if chosen is None or chosen[visit]:
+            yield from rows.of(source_url, visit, decoded(crawl, pack, visit))
+
+
+class LinkRows:
+    """Makes rows of packed links. The names of targets are remembered, a bounded number of them."""
+
+    def __init__(self, crawl: StoredCrawl, newest: int) -> None:
+        self._crawl = crawl
+        self._newest = newest
+        self._names: dict[int, _Name] = {}
+
+    def of_visit(self, source_url: str, visit: int) -> Iterator[LinkRow]:
+        """The links that one visit of a page found."""
+        return self.of(source_url, visit, self._crawl.packed_links(visit))
+
+    def of(
+        self, source_url: str, visit: int, links: Sequence[PackedLink], once_a_page: bool = False
+    ) -> Iterator[LinkRow]:
+        """A row for each link; ``once_a_page``: of several links to one page, the first."""
+        names = self._names
         if len(names) > _NAMES_KEPT:
             names.clear()
-        _learn_names(crawl, newest, names, {link.target for link in links})
+        _learn_names(self._crawl, self._newest, names, {link.target for link in links})
         if any(link.target not in names or link.kind not in _KINDS for link in links):
-            raise damaged_links(crawl, visit)
+            raise damaged_links(self._crawl, visit)
         site = site_of(source_url)
-        for link in _first_to_each_page(links, names) if broken else links:
+        for link in _first_to_each_page(links, names) if once_a_page else links:
             yield _row(source_url, site, link, names[link.target])
 
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import msgspec
 
 from weft.derive.body import Content
 from weft.errors import WeftError
 from weft.records import Purpose, RunState
+
+if TYPE_CHECKING:
+    from turbohtml import Element
+
+    from weft.extract.keywords import Keyword
+    from weft.extract.main_text import MainText
 
 QUEUED = f"{Purpose.PAGE.value}, {Purpose.FILE.value}"  # purposes of visits of pages and files
 
@@ -23,7 +29,7 @@ NO_FILE = f"v.purpose IS NOT {Purpose.FILE.value}"
 class Page(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """One URL of a crawl, as `weft pages` shows it. URLs, texts and numbers are None where there are none.
 
-    ``body``, ``html`` and ``text`` are no fields: they are read from the archive at each use.
+    ``body``, ``html``, ``text`` and what else the page holds are no fields: they are read at each use.
     """
 
     url: str
@@ -67,24 +73,58 @@ class Page(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
         ``WeftError`` where it cannot be had: the crawl keeps no archive, or its folder is gone.
         """
-        return self._content().body()
+        return self.content.body()
 
     @property
     def html(self) -> str:
         """The body as text, in its own encoding; empty where it is no text. Errors as of ``body``."""
-        return self._content().html()
+        return self.content.html()
 
     @property
     def text(self) -> str:
         """What a reader sees, a line for each block; empty where it is no text. Errors as of ``body``."""
-        return self._content().text()
+        return self.content.text()
+
+    @property
+    def main_text(self) -> MainText:
+        """The main text, with what the page says of itself; empty where it is no text. Errors as of ``body``."""
+        return self.content.main_text()
+
+    @property
+    def markdown(self) -> str:
+        """The main text as Markdown. Errors as of ``body``."""
+        return self.main_text.markdown
+
+    def keywords(self, number: int = 10) -> list[Keyword]:
+        """The weightiest words of the main text. Errors as of ``body``."""
+        return list(self.content.main_text(number).keywords or ())
+
+    @property
+    def links(self) -> list[LinkRow]:
+        """The links of the page, in their order."""
+        return self.content.links(self.url)
+
+    def select(self, selector: str) -> list[Element]:
+        """The elements that a CSS selector finds, their addresses absolute; none where the body is no HTML.
+
+        ``SpecError`` where it is no selector. Errors as of ``body``.
+        """
+        return self.content.select(self.url, selector)
+
+    @property
+    def ids(self) -> tuple[int, int | None]:
+        """The ids, in the database, of the page and of the visit that counts (None: there was none)."""
+        content = self.content
+        return content.page, content.visit
 
     def with_content(self, content: Content) -> Self:
         """The same page, which now knows where its body is."""
         self.__dict__["content"] = content
         return self
 
-    def _content(self) -> Content:
+    @property
+    def content(self) -> Content:
+        """Where the body is; ``WeftError`` of a row by itself."""
         content: Content | None = self.__dict__.get("content")
         if content is None:
             raise WeftError(f"{self.url} is a row by itself: take it from weft.crawl or weft.open to read its body")

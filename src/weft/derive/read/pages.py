@@ -22,9 +22,12 @@ _CHUNK = 1_000
 _SIZE, _HASH, _DIGEST = 21, 23, 36  # where facts of the body stand in a row of _PAGES
 
 
-def pages_of(crawl: StoredCrawl, everything: bool) -> Iterator[Page]:
-    """Every URL that was tried as a page, in the order they were found; ``everything``: every URL known."""
-    newest = crawl.newest_visit()
+def pages_of(crawl: StoredCrawl, everything: bool, newest: int | None = None) -> Iterator[Page]:
+    """Every URL that was tried as a page, in the order they were found; ``everything``: every URL known.
+
+    They are told as they were after the visit ``newest``; None: after the newest one there is.
+    """
+    newest = crawl.newest_visit() if newest is None else newest
     in_links = in_links_of(crawl, newest)
     warcs = _warcs(crawl)
     from weft.derive.duplicates.verdicts import Verdicts, near_verdicts
@@ -82,10 +85,10 @@ def _page(
     duplicate_of: str | None,
 ) -> Page:
     (
-        _, visited, state, reason, page_cause, depth, attempts, key, own, asked, found_on, status, cause, truncated,
-        media, encoding, language, title, description, canonical, redirect_to, size, size_wire, body_hash, out_links,
-        external_links, started_ms, last_modified, server_date, response_ms, ip, http_version, noindex, nofollow, warc,
-        warc_offset, _, visit,
+        number, visited, state, reason, page_cause, depth, attempts, key, own, asked, found_on, status, cause,
+        truncated, media, encoding, language, title, description, canonical, redirect_to, size, size_wire, body_hash,
+        out_links, external_links, started_ms, last_modified, server_date, response_ms, ip, http_version, noindex,
+        nofollow, warc, warc_offset, _, visit,
     ) = row  # fmt: skip
     if visited is not None and visited > newest:  # it was visited since we began: then it waited
         state = "W"
@@ -98,7 +101,7 @@ def _page(
         out_links=out_links or 0, external_links=external_links or 0, in_links=in_links, fetched_at=_iso(started_ms),
         last_modified=last_modified, server_date=server_date, response_ms=response_ms, ip=ip, http_version=http_version,
         noindex=bool(noindex), nofollow=bool(nofollow), warc_file=warcs.get(warc), warc_offset=warc_offset,
-    ).with_content(Content(crawl, visit))  # fmt: skip
+    ).with_content(Content(crawl, visit, number))  # fmt: skip
 
 
 def _iso(epoch_ms: int | None) -> str | None:

@@ -31,8 +31,8 @@ class Resolver:
     """Names to the addresses that may be connected to, remembered by their time to live.
 
     ``cached`` is the hot path and never waits. ``request`` asks and calls back later, from the event loop; however
-    many ask for a host at once, DNS is asked once. Behind a proxy names are the proxy's business: every host has
-    the empty tuple of addresses.
+    many ask for a host at once, DNS is asked once. Behind a proxy names are the proxy's business, and where nothing
+    is to be looked up (an import) nobody's: every host has the empty tuple of addresses.
     """
 
     def __init__(
@@ -43,9 +43,10 @@ class Resolver:
         seconds: Callable[[], float] = time.monotonic,
         timeout_s: float = 10.0,
         hosts_file: str = "/etc/hosts",
+        looks_up: bool = True,
     ) -> None:
         self._policy = policy
-        self._proxied = network.proxy is not None
+        self._proxied = network.proxy is not None or not looks_up
         self._nameservers = tuple(parse_nameserver(text) for text in network.nameserver)
         self._seconds = seconds
         self._timeout_s = timeout_s

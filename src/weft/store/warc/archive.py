@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import lru_cache, partial
 
 from weft.errors import Cause
-from weft.records import NOWHERE, Concluded, Failure, Fetched, FilePosition, Lease, Place
+from weft.records import NOT_MODIFIED, NOWHERE, Concluded, Failure, Fetched, FilePosition, Lease, Place
 from weft.store.visits import StoredBody
 from weft.store.warc.writer import Exchange, RevisitOf, WarcWriter, payload_digest
 
@@ -50,6 +50,7 @@ class WarcArchive:
                     answer.ip,
                     answer.http_version,
                     "length" if answer.truncated else None,
+                    is_unchanged=answer.status == NOT_MODIFIED and lease.is_conditional,
                 )
                 return self._writer.write_exchange(exchange, same_as)
 

@@ -21,6 +21,7 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 import msgspec
 
 from weft.errors import StoreError
+from weft.records import NOT_MODIFIED
 from weft.text.patterns import regex
 
 REVISIT_MIME = "warc/revisit"  # what the ``mime`` of a revisit record's row must be
@@ -58,14 +59,16 @@ status, digest, length and offset of the record, and the name of its file."""
 
 
 def stored_rows(connection: sqlite3.Connection) -> Iterator[CdxRow]:
-    """What the index has a line for: every answer whose record lies in the archive, in no order."""
+    """What the index has a line for: every answer whose record lies in the archive, in no order.
+
+    304 is none to be shown: who looks for a page at that time is shown the answer that still held."""
     return connection.execute(_STORED)
 
 
 _STORED = f"""
 SELECT u.text, v.started_ms, CASE WHEN v.revisit THEN '{REVISIT_MIME}' ELSE coalesce(v.type, '') END, v.status,
        v.digest, v.warc_length, v.warc_offset, w.file
-FROM visit v JOIN url u ON u.id = v.url JOIN warc w ON w.id = v.warc WHERE v.status IS NOT NULL
+FROM visit v JOIN url u ON u.id = v.url JOIN warc w ON w.id = v.warc WHERE v.status <> {NOT_MODIFIED}
 """
 
 

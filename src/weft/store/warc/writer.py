@@ -35,6 +35,7 @@ LEVEL = 1  # the next one takes a quarter more time for one byte in a hundred
 SMALL_B = 2_048
 SMALL_LEVEL = 0  # the better levels take six times as long to begin as such a record takes
 REVISIT_PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+NOT_MODIFIED_PROFILE = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 CONFORMS_TO = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
 
 _WRITE_AT_B = 16 << 20  # bytes held in memory before they are written although no tick is due
@@ -108,6 +109,7 @@ class Form(NamedTuple):
     max_file_b: int
     compress: bool = True
     block_digests: bool = False
+    name_of: Callable[[int], str] | None = None  # by their number; None: names that no other writer gives
 
 
 class Exchange(NamedTuple):
@@ -121,6 +123,7 @@ class Exchange(NamedTuple):
     ip: str = ""
     http_version: str = "1.1"
     truncated: str | None = None  # why it is not all there: length, time, disconnect, unspecified
+    is_unchanged: bool = False  # the server says that an earlier answer holds (304)
 
 
 class WarcWriter:
@@ -139,7 +142,7 @@ class WarcWriter:
             raise ValueError(f"a WARC prefix is made of letters, digits, - and _, not {prefix!r}")
         self._folder = folder
         self._prefix = prefix
-        self._max_file_b, self._compress, self._block_digests = form
+        self._max_file_b, self._compress, self._block_digests, self._name_of = form
         self._fields = {"software": software, "format": "WARC File Format 1.1", "conformsTo": CONFORMS_TO, **info}
         self._now = now
         # from the system: two writers never make the same, also after a fork
@@ -159,13 +162,17 @@ class WarcWriter:
 
         ``same_as`` is asked whether the payload was kept before.
         """
-        url, fetched_at, request_head, response_head, body, ip, http_version, truncated = exchange
+        url, fetched_at, request_head, response_head, body, ip, http_version, truncated, _ = exchange
         self._make_room()
         record_id, digest = self._new_id(), payload_digest(body)
         about = _about(url, _iso(fetched_at), ip, _PROTOCOLS.get(http_version, ""))
         head = kept_response_head(response_head, len(body))
         kept = same_as(digest) if same_as is not None else None
-        if kept is None:
+        if exchange.is_unchanged:
+            said = f"{about}{_of_payload(digest, None)}WARC-Profile: {NOT_MODIFIED_PROFILE}\r\n"
+            said += f"WARC-Refers-To-Target-URI: {_safe_url(url)}\r\n"
+            records = [self._record("revisit", record_id, said, _RESPONSE, head)]
+        elif kept is None:
             said = about + _of_payload(digest, truncated)
             records = [self._record("response", record_id, said, _RESPONSE, head, body)]
         else:
@@ -178,7 +185,7 @@ class WarcWriter:
             records.append(self._record("request", self._new_id(), about, _REQUEST, request))
         offset = self._disk_b + self._buffered_b
         length = self._append(*records)
-        return Place(self._name, offset, length, digest, kept is not None)
+        return Place(self._name, offset, length, digest, kept is not None or exchange.is_unchanged)
 
     def write_metadata(self, url: str, date: datetime, fields: Mapping[str, str]) -> Place:
         """The place of a metadata record, e.g. why there is no answer (``cause``, ``detail``)."""
@@ -187,6 +194,17 @@ class WarcWriter:
         offset = self._disk_b + self._buffered_b
         length = self._append(self._record("metadata", self._new_id(), about, _FIELDS, _warc_fields(fields)))
         return Place(self._name, offset, length)
+
+    def copy(self, exchange: bytes, first_b: int) -> Place:
+        """The place of an exchange that is taken as it lies in another file of this codec.
+
+        ``first_b`` is the length of its first record, response or revisit.
+        """
+        self._make_room()
+        offset = self._disk_b + self._buffered_b
+        self._buffer.append(exchange)
+        self._buffered_b += len(exchange)
+        return Place(self._name, offset, first_b)
 
     def flush(self) -> None:
         """All that was written so far is the operating system's. Raises ``StoreError`` where it cannot be."""
@@ -258,6 +276,8 @@ class WarcWriter:
             self._serial += 1
             stamp = date.astimezone(UTC).strftime("%Y%m%d%H%M%S")
             name = f"weft-{self._prefix}-{stamp}-{self._serial:05d}{suffix}"
+            if self._name_of is not None:
+                name = self._name_of(self._serial)
             if self._serial > _MAX_SERIAL:
                 raise StoreError(f"{self._folder} holds too many WARC files: no name is left after {name}")
             try:

@@ -1,0 +1,1 @@
+"""Scores of pages by the links of a whole graph."""
