@@ -215,7 +215,7 @@ class Discovery:
                 flight.is_file,
             )  # fmt: skip
             new = self._take_in(links, places, infos, offered, bound, found_by, flight.hops, page_site)
-        if self.tell_links is not None:
+        if self.tell_links is not None and not flight.is_file:
             self.tell_links(flight.page, infos, offered)
         known = KnownLinks(targets, infos, offered, page_site.prefix, first_new)
         return packed_links(links, infos, offered), Found(page_site.external_links(targets), new, known)

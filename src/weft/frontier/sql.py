@@ -270,7 +270,7 @@ class SqlFrontier:
         """The links of a page as they are stored; those that belong to the crawl are admitted."""
         flight = self.in_flight[page]
         packed, found = self.discovery.offer(flight, visit, links, nofollow, is_duplicate)
-        if self._ordering is not None:
+        if self._ordering is not None and not flight.is_file:
             self._ordering.read(page, is_final=page not in self._settling.waiting_again)
         return Offered(flight.url_id, flight.depth, packed, found.external, found.new, found.known)
 

@@ -96,14 +96,14 @@ class CrawlOptions(TypedDict, total=False):
     graph_summary: bool
     common_log: str | PathLike[str] | None
     error_log: str | PathLike[str] | None
+    repository: str | PathLike[str] | None
+    log_file: str | PathLike[str] | None
+    log_level: int | str
+    period: float | str | None
     images: bool
     documents: bool
     files: str | Sequence[str]
     embeds: Literal["any", "scope"]
     max_file_size: int | str
     max_files: int | str | None
-    repository: str | PathLike[str] | None
-    log_file: str | PathLike[str] | None
-    log_level: int | str
-    period: float | str | None
     part: str | Sequence[str]
