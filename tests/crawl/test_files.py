@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import random
 import sqlite3
 import struct
 import subprocess
+import zipfile
 import zlib
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +21,7 @@ from command import Weft
 from until import wait_until
 from web import Response, Site
 
+from weft.crawl.document_reading import DocumentProcess
 from weft.demo.server import Served
 
 QUICK = ("--delay", "0", "--per-host", "8", "--quiet")
@@ -292,3 +296,78 @@ def visits(database: Path) -> int:
     except sqlite3.Error:
         return 0
     return int(str(count))
+
+
+def office(parts: dict[str, str]) -> bytes:
+    """An archive of these files."""
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in {"[Content_Types].xml": "<Types/>", **parts}.items():
+            archive.writestr(name, text)
+    return target.getvalue()
+
+
+CORE = '<p xmlns:dc="dc"><dc:title>A  plan</dc:title><dc:creator>Ana Novak</dc:creator></p>'
+SLIDE = '<s xmlns:a="a"><a:p><a:r><a:t>slide {}</a:t></a:r></a:p></s>'
+
+
+def pdf(pages: int) -> bytes:
+    """A PDF with a title and a number of pages, each with its number."""
+    kids = " ".join(f"{4 + 2 * number} 0 R" for number in range(pages))
+    objects = [
+        "<</Type/Catalog/Pages 2 0 R>>",
+        f"<</Type/Pages/Kids[{kids}]/Count {pages}>>",
+        "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+    ]
+    for number in range(pages):
+        text = f"BT /F 12 Tf 20 100 Td (page {number}) Tj ET"
+        objects.append(
+            f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]/Contents {5 + 2 * number} 0 R"
+            "/Resources<</Font<</F 3 0 R>>>>>>"
+        )
+        objects.append(f"<</Length {len(text)}>>stream\n{text}\nendstream")
+    objects.append("<</Title(A report)/Author(Ana Novak)>>")
+    body, places = "%PDF-1.4\n", []
+    for number, content in enumerate(objects, start=1):
+        places.append(len(body))
+        body += f"{number} 0 obj{content}endobj\n"
+    table = "".join(f"{place:010} 00000 n \n" for place in places)
+    size = len(objects) + 1
+    tail = f"trailer<</Root 1 0 R/Info {len(objects)} 0 R/Size {size}>>\nstartxref\n{len(body)}\n%%EOF\n"
+    return f"{body}xref\n0 {size}\n0000000000 65535 f \n{table}{tail}".encode()
+
+
+def test_what_documents_say(site: Site, weft: Weft) -> None:
+    """Title, author, pages, text; a bomb and a broken file cost themselves only; a long PDF is read whole."""
+    words = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+    paragraph = '<d xmlns:w="w"><w:p><w:r><w:t>Hello </w:t></w:r><w:r><w:t>there</w:t></w:r></w:p><w:p/></d>'
+    bomb = office({"word/document.xml": "<d>" + " " * 150_000_000 + "</d>"})
+    slides = {f"ppt/slides/slide{number}.xml": SLIDE.format(number) for number in (1, 2, 10)}
+    site.file("/a.docx", office({"word/document.xml": paragraph, "docProps/core.xml": CORE}), words)
+    site.file("/b.pptx", office({**slides, "docProps/core.xml": CORE}), "application/octet-stream")
+    site.file("/c.pdf", pdf(2_000), "application/pdf")
+    site.file("/d.docx", bomb, words)
+    site.file("/e.pdf", b"%PDF-1.4\nnothing\n", "application/pdf")
+    site.file("/f.docx", b"\x89PNG\r\n\x1a\n", words)
+    site.page("/", [f"/{name}" for name in ("a.docx", "b.pptx", "c.pdf", "d.docx", "e.pdf", "f.docx")])
+    folder = crawl(weft, site.at("/"), "--documents")
+    found = {
+        str(row[0]).rpartition("/")[2]: row[1:]
+        for row in rows(folder, "SELECT url, title, author, pages, text, error FROM file")
+    }
+    assert found["a.docx"] == ("A plan", "Ana Novak", None, "Hello there", None)
+    assert found["b.pptx"] == ("A plan", "Ana Novak", 3, "slide 1\nslide 2\nslide 10", None)
+    assert found["c.pdf"][:3] == ("A report", "Ana Novak", 2_000)
+    assert str(found["c.pdf"][3]).splitlines() == [f"page {number}" for number in range(2_000)]
+    assert "larger than" in str(found["d.docx"][4]) and "cannot be read" in str(found["e.pdf"][4])
+    assert "f.docx" not in found  # it is an image, by its content
+
+
+def test_a_document_that_takes_too_long_or_too_much_costs_only_itself() -> None:
+    slow = DocumentProcess(time_s=0.0)
+    with closing(slow):
+        assert "within 0 s" in str(slow.read(pdf(1), "application/pdf").problem)
+    with closing(DocumentProcess(memory_b=150_000_000)) as small:
+        swollen = office({"word/document.xml": "<d>" + "<p/>" * 20_000_000 + "</d>"})
+        assert small.read(swollen, "application/vnd.openxmlformats-officedocument.x").problem
+        assert small.read(pdf(1), "application/pdf").pages == 1

@@ -114,7 +114,8 @@ CREATE VIEW image AS
 SELECT url, page, max(CASE WHEN kind = 'image' THEN anchor END) AS alt, type, size, hash, width, height, cause AS error
 FROM shown_file LEFT JOIN file_fact USING(visit) WHERE type LIKE 'image/%' GROUP BY url, page;
 CREATE VIEW file AS
-SELECT url, page, type, size, hash, title, author, pages, text, links, cause AS error
+SELECT url, page, type, size, hash, title, author, pages, nullif(text, '') AS text, links,
+       coalesce(cause, problem) AS error
 FROM shown_file LEFT JOIN file_fact USING(visit)
 WHERE type NOT LIKE 'image/%' AND NOT (type = 'text/html' AND kind IN ('image', 'link')) GROUP BY url, page;
 """

@@ -137,6 +137,6 @@ ORDER BY v.hash, text
 """
 _ROWS = """
 SELECT url, page, min(kind), max(CASE WHEN kind = 'image' THEN anchor END), type, size, hash, width, height, title,
-       author, pages, visit, cause
+       author, pages, visit, coalesce(cause, problem)
 FROM shown_file LEFT JOIN file_fact USING(visit) GROUP BY url, page ORDER BY page, min(position)
 """
