@@ -569,6 +569,9 @@ class Files(msgspec.Struct, frozen=True, kw_only=True):
     documents: Annotated[
         bool, About("store linked documents: PDF, and those of Word, Excel, PowerPoint and OpenDocument", usual=True)
     ] = False
+    assets: Annotated[
+        bool, About("store all that a page needs to be seen: style sheets and what they need, scripts, fonts, images")
+    ] = False
     extensions: Annotated[
         FileExtensions, About("store linked and shown files with these extensions", "zip,csv", name="files")
     ] = ()
@@ -583,7 +586,7 @@ class Files(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def has_any(self) -> bool:
         """Whether files are asked for at all."""
-        return bool(self.images or self.documents or self.extensions)
+        return bool(self.images or self.documents or self.assets or self.extensions)
 
 
 class Plugins(msgspec.Struct, frozen=True, kw_only=True):

@@ -371,3 +371,32 @@ def test_a_document_that_takes_too_long_or_too_much_costs_only_itself() -> None:
         swollen = office({"word/document.xml": "<d>" + "<p/>" * 20_000_000 + "</d>"})
         assert small.read(swollen, "application/vnd.openxmlformats-officedocument.x").problem
         assert small.read(pdf(1), "application/pdf").pages == 1
+
+
+def test_all_that_a_page_needs_to_be_seen(site: Site, weft: Weft) -> None:
+    """--assets: style sheets with their url() and @import, scripts, fonts, images, each from its own place."""
+    needed = ("/css/a.css", "/css/b.css", "/css/c.css", "/app.js", "/css/f.woff2", "/own.woff", "/bg.png", "/img.png")
+    site.file(
+        "/css/a.css",
+        b"@import 'b.css'; @import url(c.css) print; /* url(/no.png) */\n"
+        b"@font-face { src: url('f.woff2') format('woff2') } body { background: url(\"../bg.png\") } "
+        b"i { background: url(data:image/png;base64,aaaa) }",
+        "text/css",
+    )
+    site.file("/css/b.css", b"@import 'a.css';", "text/css")
+    site.file("/css/c.css", b"", "text/css")
+    site.file("/app.js", b"1", "text/javascript")
+    for path in ("/css/f.woff2", "/own.woff"):
+        site.file(path, b"wOF2", "font/woff2")
+    for path in ("/bg.png", "/img.png"):
+        site.file(path, png(4, 4), "image/png")
+    site.page(
+        "/",
+        head='<link rel="stylesheet" href="/css/a.css"><style>@font-face { src: url(/own.woff) }</style>',
+        body='<script src="/app.js"></script><img src="/img.png"><audio src="/no.mp3"></audio><a href="/no.zip">z</a>',
+    )
+    folder = crawl(weft, site.at("/"), "--assets")
+    stored = {str(row[0]) for row in rows(folder, "SELECT url FROM image UNION SELECT url FROM file")}
+    assert stored == {site.at(path) for path in needed}
+    assert not any(site.asked(path) for path in ("/no.png", "/no.mp3", "/no.zip"))
+    assert [row[1] for row in images(folder)] == [site.at("/css/a.css"), site.at("/")]

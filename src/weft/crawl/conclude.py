@@ -129,8 +129,13 @@ def _detail_of(answer: Fetched, redirect_to: str | None, parsed: Parsed) -> str 
     return detail
 
 
-def conclude_file(done: Concluded, answer: Fetched, media: str, file: FileFacts | None) -> Concluded:
-    """The same conclusion, where the answer is a file: it does not count as a page, and is not kept in part."""
+def conclude_file(
+    done: Concluded, answer: Fetched, media: str, file: FileFacts | None, links: Links | None = None
+) -> Concluded:
+    """The same conclusion, where the answer is a file: it does not count as a page, and is not kept in part.
+
+    ``links`` are those of a style sheet.
+    """
     facts, lease = done.facts, done.lease
     if lease.purpose is PAGE:
         lease = msgspec.structs.replace(lease, purpose=Purpose.FILE)
@@ -144,8 +149,9 @@ def conclude_file(done: Concluded, answer: Fetched, media: str, file: FileFacts 
     if media:
         facts = msgspec.structs.replace(facts, type=media)
     return msgspec.structs.replace(
-        done, lease=lease, facts=facts, is_stored_2xx=False, file=file if done.is_stored_2xx else None
-    )
+        done, lease=lease, facts=facts, is_stored_2xx=False, file=file if done.is_stored_2xx else None,
+        links=done.links if links is None else links,
+    )  # fmt: skip
 
 
 def decide(done: Concluded, limits: Limits, slow_answers: int, key_of: Callable[[str], str]) -> Decision:

@@ -1,4 +1,4 @@
-"""How an answer that is a file is read: its type by its content, and the size of an image."""
+"""How an answer that is a file is read: its type by its content, the size of an image, what a style sheet needs."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from weft.crawl.conclude import conclude_file
 from weft.crawl.marks import ParseMark
 from weft.extract.images import image_size
 from weft.judge.files import WantedFiles
-from weft.parse.content import field_that_counts, file_type
-from weft.records import FILE, PAGE, Concluded, Fetched, FileFacts
+from weft.parse.content import charset_of, decode, field_that_counts, file_type
+from weft.parse.style import style_links
+from weft.records import FILE, PAGE, Concluded, Fetched, FileFacts, Links
 
 
 class FileReader:
     """Reads answers that are files. The file is marked while it is read, as pages are."""
 
-    def __init__(self, wanted: WantedFiles, mark: ParseMark) -> None:
+    def __init__(self, wanted: WantedFiles, mark: ParseMark, max_links: int) -> None:
+        self._max_links = max_links
         self._wanted = wanted
         self._mark = mark
 
@@ -30,7 +32,15 @@ class FileReader:
             return done
         with self._mark.of(lease.url):
             width, height = image_size(answer.body) if media.startswith("image/") else (None, None)
-        return conclude_file(done, answer, media, FileFacts(width=width, height=height))
+            links = self._needed(answer, media, lease.url)
+        return conclude_file(done, answer, media, FileFacts(width=width, height=height), links)
+
+    def _needed(self, answer: Fetched, media: str, url: str) -> Links | None:
+        """What a style sheet needs, where that is asked for."""
+        if media != "text/css" or not self._wanted.has_assets or answer.truncated or answer.status >= 300:
+            return None
+        charset = charset_of(field_that_counts(answer.header_values("content-type"))) or "utf-8"
+        return style_links(decode(answer.body, charset), url, charset, self._max_links)
 
     @staticmethod
     def _type_of(answer: Fetched) -> str:

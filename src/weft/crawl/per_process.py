@@ -32,7 +32,7 @@ def make_pipeline(
     reader = PageReader(spec, mark, LoadedPlugins(spec.plugins.parts).all("parser"))
     archive = _make_archive(spec, folder, prefix, find_body, request_head)
     texts = TextReader(spec.extract.keywords, mark) if spec.extract.wants_text else None
-    files = FileReader(WantedFiles(spec.files), mark) if spec.files.has_any else None
+    files = FileReader(WantedFiles(spec.files), mark, spec.limits.max_links_per_page) if spec.files.has_any else None
     return Pipeline(spec.limits, reader, archive, _make_sketch(spec), texts, files)
 
 

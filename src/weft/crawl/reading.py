@@ -31,7 +31,7 @@ class PageReader:
         self._agents = agents_of(spec.identity.user_agent)
         self._html_only = spec.scope.html_only
         self._wants_text = spec.duplicates.near is not None
-        self._wants_shown = spec.files.has_any
+        self._wants_shown, self._wants_assets = spec.files.has_any, spec.files.assets
         self._mark = mark
         self.builds_trees = True  # else ``NeedsTree`` is raised for a page that only a tree tells
         self._error_page: tuple[_Said, Parsed] | None = None  # the last one, and what it says
@@ -62,7 +62,14 @@ class PageReader:
                 fields.get("refresh"),
                 fields.get("content-language"),
             )
-            reading = Reading(self._agents, self._max_links, self._wants_text, self.builds_trees, self._wants_shown)
+            reading = Reading(
+                self._agents,
+                self._max_links,
+                self._wants_text,
+                self.builds_trees,
+                self._wants_shown,
+                self._wants_assets,
+            )
             parsed = parse_page(answer.body, url, content_type, headers, reading)
             text = parsed.text
             for parse in self._plugins:

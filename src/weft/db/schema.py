@@ -109,7 +109,7 @@ FROM page p JOIN visit w ON w.id = p.visit JOIN link_pack c ON c.visit = w.id JO
      JOIN url u ON u.id = json_extract(l.value, '$[0]') JOIN hop h ON h.start = coalesce(u.page, u.id)
      JOIN page f ON f.id = h.page JOIN visit v ON v.id = f.visit
      JOIN link_kind k ON k.id = json_extract(l.value, '$[1]')
-WHERE p.role < 2 AND v.status BETWEEN 200 AND 299 AND f.role >= 2 AND w.redirect_to IS NULL;
+WHERE (p.role < 2 OR w.type = 'text/css') AND v.status BETWEEN 200 AND 299 AND f.role >= 2 AND w.redirect_to IS NULL;
 CREATE VIEW image AS
 SELECT url, page, max(CASE WHEN kind = 'image' THEN anchor END) AS alt, type, size, hash, width, height, cause AS error
 FROM shown_file LEFT JOIN file_fact USING(visit) WHERE type LIKE 'image/%' GROUP BY url, page;

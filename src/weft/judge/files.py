@@ -33,6 +33,8 @@ DOCUMENT_TYPES: Final = frozenset(
     }
 )
 _SHOWING: Final = frozenset({LinkKind.IMAGE, LinkKind.MEDIA, LinkKind.EMBED, LinkKind.SCRIPT, LinkKind.STYLE})
+_ASSETS: Final = frozenset({LinkKind.SCRIPT, LinkKind.STYLE})
+_FONTS: Final = frozenset({"eot", "otf", "ttc", "ttf", "woff", "woff2"})
 _ICONS: Final = frozenset({"icon", "apple-touch-icon", "apple-touch-icon-precomposed", "mask-icon", "fluid-icon"})
 
 
@@ -41,7 +43,8 @@ class WantedFiles:
 
     def __init__(self, files: Files) -> None:
         self.has_any = files.has_any
-        self._images = files.images
+        self._images = files.images or files.assets
+        self.has_assets = files.assets
         self._documents = files.documents
         self.extensions = frozenset(files.extensions) | (DOCUMENT_EXTENSIONS if files.documents else frozenset())
 
@@ -51,6 +54,8 @@ class WantedFiles:
             return self._images or extension in self.extensions
         if kind == LinkKind.LINK:
             return self._images and not _ICONS.isdisjoint(rel.split())
+        if self.has_assets and (kind in _ASSETS or (kind == LinkKind.MEDIA and extension in _FONTS)):
+            return True
         return kind in _SHOWING and extension in self.extensions
 
     def has_type(self, media: str) -> bool:

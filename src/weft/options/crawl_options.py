@@ -102,6 +102,7 @@ class CrawlOptions(TypedDict, total=False):
     period: float | str | None
     images: bool
     documents: bool
+    assets: bool
     files: str | Sequence[str]
     embeds: Literal["any", "scope"]
     max_file_size: int | str

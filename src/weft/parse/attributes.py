@@ -50,7 +50,12 @@ def style_urls(style: str) -> Iterator[str]:
     for match in _STYLE_URL.finditer(style[:_MAX_STYLE]):
         reference = match[1] or match[2] or match[3]
         if reference:
-            yield _STYLE_ESCAPE.sub(r"\1", reference).strip()
+            yield unescaped_style(reference)
+
+
+def unescaped_style(reference: str) -> str:
+    """A reference as it stands in a style sheet, without the backslashes before signs."""
+    return _STYLE_ESCAPE.sub(r"\1", reference).strip()
 
 
 def style_url(value: str) -> str:

@@ -16,6 +16,7 @@ from weft.parse.attributes import MAX_ANCHOR, code_urls, collapsed, rel_words, w
 from weft.parse.bounds import tree_of
 from weft.parse.collected import FRAME, IFRAME, IMAGE, ONCLICK, SCRIPT, A
 from weft.parse.elements import LAZY_SOURCE_SETS, LAZY_SOURCES, SHARED_IMAGES, Elements
+from weft.parse.style import style_links
 from weft.parse.text import flat_text, seen_text
 from weft.url import encode_fragments
 
@@ -51,6 +52,7 @@ class TreePage(Elements):
     unnamed: Element | None = None  # and the last one of them that had no text of its own
     is_inner = False
     with_shown = False  # takes also the images that scripts and styles show
+    with_assets = False  # and what styles import, and their fonts
     text_left = 0  # anchors together cannot be longer than the document, unless links are nested to do harm
     deadline_s = 0.0
 
@@ -73,10 +75,17 @@ class TreePage(Elements):
             if element.tag == "meta":
                 self.take_shared_image(element.attr)
             elif element.tag == "style":
-                self.add_style_urls(element.text)
+                self._take_style(element.text)
             else:
                 self.take_lazy_image(element.attr)
                 self.add_style_urls(element.attr("style") or "")
+
+    def _take_style(self, style: str) -> None:
+        if not self.with_assets:
+            self.add_style_urls(style)
+            return
+        for link in style_links(style, self.base or self.url, self.encoding, self.max_links):
+            self.add(link.target, link.kind)
 
     def _walk(self, document: Document) -> bool:
         """Whether all was resolved with the right base; if not, that base is known now."""
@@ -271,7 +280,7 @@ class TreePage(Elements):
             return
         inner = TreePage(self.base or self.url, self.encoding, self.max_links - len(self.links), self.agents)
         inner.is_inner, inner.text_left, inner.deadline_s = True, len(markup) + MAX_ANCHOR, self.deadline_s
-        inner.with_shown = self.with_shown
+        inner.with_shown, inner.with_assets = self.with_shown, self.with_assets
         inner.take_tree(tree.document)
         for link in inner.links:
             self.links.add(*link)
