@@ -290,7 +290,7 @@ def _simulate(parser: argparse.ArgumentParser) -> None:
         " your own as FILE.py:NAME; several with commas between them"
     )
     add("--order", action="append", required=True, metavar="NAMES", help=orders)
-    seeds = "start addresses, with commas between them, or a file of them (default: the crawl's, else the first source)"
+    seeds = "start addresses, with commas between them, or a file (default: the crawl's, else the page with most links)"
     add("--seeds", action="append", default=[], metavar="PAGES", help=seeds)
     by = "what importance is: pagerank, in-links, or a file with page<TAB>number a line"
     add("--by", default="pagerank", metavar="WHAT", help=f"{by} (default: pagerank)")

@@ -29,7 +29,7 @@ class PageGraph(msgspec.Struct, frozen=True, kw_only=True):
     link_count: int  # lines: parallel links and links of a page to itself are counted
     loops: int
     parallel: int
-    seeds: Sequence[int]  # those of the source, else the first page with a link
+    seeds: Sequence[int]  # those of the source, else the page with most links, the first of several
     redirects: frozenset[tuple[int, int]] = frozenset()
     refused: frozenset[int] = frozenset()
 
@@ -76,7 +76,7 @@ class Edges:
         if not self._sources:
             raise SpecError(f"{title} has no links")
         sources, targets = (np.frombuffer(ends, np.int32) for ends in (self._sources, self._targets))
-        numbers = [self._numbers[seed] for seed in seeds] or [int(sources[0])]
+        numbers = [self._numbers[seed] for seed in seeds]
         return _made(title, list(self._numbers), sources, targets, numbers, redirects, refused)
 
 
@@ -87,7 +87,7 @@ def graph_of_pairs(
     sources, targets = ends_of(pairs)
     if not len(sources):
         raise SpecError(f"{title} has no links")
-    return _made(title, names, sources, targets, seeds or [int(sources[0])])
+    return _made(title, names, sources, targets, seeds)
 
 
 def ends_of(pairs: Iterable[tuple[int, list[int]]]) -> tuple[Nodes, Nodes]:
@@ -106,7 +106,8 @@ def _made(
     starts, kept = by_source(len(names), sources, targets)
     return PageGraph(
         title=title, names=names, starts=starts, targets=kept, link_count=len(sources),
-        loops=int((sources == targets).sum()), parallel=len(sources) - len(kept), seeds=seeds, redirects=redirects,
+        loops=int((sources == targets).sum()), parallel=len(sources) - len(kept),
+        seeds=seeds or [int(np.diff(starts).argmax())], redirects=redirects,
         refused=refused,
     )  # fmt: skip
 

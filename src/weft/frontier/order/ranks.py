@@ -26,13 +26,13 @@ class PageRank(Scored):
         super().__init__()
         self._links = FetchedLinks()
         self._ranks: Reals = np.zeros(0)
+        self._mean = 1.0
 
     def found(self, first: int, urls: Sequence[str], depth: int, parent: int) -> None:
         """A new page begins with the mean rank."""
         super().found(first, urls, depth, parent)
-        mean = float(self._ranks[:first].mean()) if first else 1.0
         self._ranks = with_room(self._ranks, self.count)
-        self._ranks[first : self.count] = mean
+        self._ranks[first : self.count] = self._mean
 
     def fetched(self, page: int, targets: Numbers) -> None:
         """Keeps the links."""
@@ -41,5 +41,6 @@ class PageRank(Scored):
     def begin_batch(self) -> None:
         """Makes the ranks again, from where they stood."""
         ranks = self._ranks[: self.count] = self._links.ranks(self._ranks[: self.count], _TURNS)
+        self._mean = 1.0 / self.count
         scores = self.scores[: self.count]
         np.copyto(scores, ranks, where=np.isfinite(scores))

@@ -33,6 +33,7 @@ class Weft(Scored):
         super().__init__()
         self._links = FetchedLinks()
         self._ranks: Reals = np.zeros(0)
+        self._mean = 1.0
         self._is_fetched = np.zeros(0, np.bool_)
         self._fetched = 0
         self._with_links = 0
@@ -40,9 +41,8 @@ class Weft(Scored):
     def found(self, first: int, urls: Sequence[str], depth: int, parent: int) -> None:
         """A new page begins with the mean rank."""
         super().found(first, urls, depth, parent)
-        mean = float(self._ranks[:first].mean()) if first else 1.0
         self._ranks = with_room(self._ranks, self.count)
-        self._ranks[first : self.count] = mean
+        self._ranks[first : self.count] = self._mean
         self._is_fetched = with_room(self._is_fetched, self.count)
 
     def fetched(self, page: int, targets: Numbers) -> None:
@@ -64,5 +64,6 @@ class Weft(Scored):
             flow = DAMPING * links.flow(ranks + lent)
             ranks = flow + (1.0 - flow.sum()) / count
         self._ranks[:count] = ranks
+        self._mean = 1.0 / count
         scores = self.scores[:count]
         np.copyto(scores, ranks, where=np.isfinite(scores))
