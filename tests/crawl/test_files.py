@@ -100,6 +100,11 @@ def test_a_row_for_each_page_and_bytes_that_are_kept_once(site: Site, weft: Weft
     pages = weft("pages", "out", "--format", "jsonl").stdout.splitlines()
     assert [json.loads(line)["url"] for line in pages] == [site.at("/"), site.at("/two")]
     assert json.loads(weft("status", "out", "--json").stdout)["pages"] == 2
+    site.file("/a.png", png(30, 40, bytes(200_000)), "image/png")
+    site.page("/two", body='<img src="/a.png"><p style="background: url(/a.png)"></p>')
+    crawl(weft, site.at("/"), "--images")
+    numbers = json.loads(weft("stats", "out", "--json").stdout)["all"]
+    assert (numbers["images_without_alt"], numbers["large_images"]) == (1, 2)
 
 
 def test_types_are_told_by_content(site: Site, weft: Weft) -> None:

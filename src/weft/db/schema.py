@@ -102,7 +102,7 @@ WITH RECURSIVE hop(start, page, hops) AS (
          JOIN url t ON t.id = json_extract(k.links, '$[0][0]')
     WHERE v.redirect_to IS NOT NULL AND h.hops < 20)
 SELECT u.text AS url, s.text AS page, l.key AS position, k.name AS kind, json_extract(l.value, '$[3]') AS anchor,
-       f.id AS file, v.id AS visit, v.type, v.size, v.cause,
+       json_extract(l.value, '$[4]') AS rel, p.site, f.id AS file, v.id AS visit, v.type, v.size, v.cause,
        CASE WHEN v.hash IS NOT NULL THEN printf('%016x', v.hash) END AS hash
 FROM page p JOIN visit w ON w.id = p.visit JOIN link_pack c ON c.visit = w.id JOIN page_url s ON s.page = p.id,
      json_each(c.links) l
@@ -111,7 +111,8 @@ FROM page p JOIN visit w ON w.id = p.visit JOIN link_pack c ON c.visit = w.id JO
      JOIN link_kind k ON k.id = json_extract(l.value, '$[1]')
 WHERE (p.role < 2 OR w.type = 'text/css') AND v.status BETWEEN 200 AND 299 AND f.role >= 2 AND w.redirect_to IS NULL;
 CREATE VIEW image AS
-SELECT url, page, max(CASE WHEN kind = 'image' THEN anchor END) AS alt, type, size, hash, width, height, cause AS error
+SELECT url, page, max(CASE WHEN kind = 'image' AND rel IS NOT 'background' THEN anchor END) AS alt, type, size, hash,
+       width, height, cause AS error
 FROM shown_file LEFT JOIN file_fact USING(visit) WHERE type LIKE 'image/%' GROUP BY url, page;
 CREATE VIEW file AS
 SELECT url, page, type, size, hash, title, author, pages, nullif(text, '') AS text, links,

@@ -136,7 +136,7 @@ SELECT v.id, (SELECT text FROM url WHERE id = v.url) AS text, v.type, printf('%0
 ORDER BY v.hash, text
 """
 _ROWS = """
-SELECT url, page, min(kind), max(CASE WHEN kind = 'image' THEN anchor END), type, size, hash, width, height, title,
-       author, pages, visit, coalesce(cause, problem)
+SELECT url, page, min(kind), max(CASE WHEN kind = 'image' AND rel IS NOT 'background' THEN anchor END), type, size,
+       hash, width, height, title, author, pages, visit, coalesce(cause, problem)
 FROM shown_file LEFT JOIN file_fact USING(visit) GROUP BY url, page ORDER BY page, min(position)
 """

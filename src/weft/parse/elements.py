@@ -15,6 +15,9 @@ LAZY_SOURCES: Final = ("data-src", "data-lazy-src", "data-original", "data-lazy"
 LAZY_SOURCE_SETS: Final = ("data-srcset", "data-lazy-srcset")
 """Attributes in which scripts find the image to show, once a reader comes near."""
 
+NOT_BY_IMG: Final = "background"
+"""The ``rel`` of an image that no ``<img>`` shows, so that it can have no ``alt``."""
+
 SHARED_IMAGES: Final = (
     ("property", "og:image"),
     ("property", "og:image:url"),
@@ -117,10 +120,10 @@ class Elements(Collected):
     def take_shared_image(self, attr: Attr) -> None:
         reference = attr("content")
         if reference:
-            self.add(reference, IMAGE)
+            self.add(reference, IMAGE, rel=NOT_BY_IMG)
 
     def add_style_urls(self, style: str) -> None:
         for reference in style_urls(style):
             if self.cut:
                 break
-            self.add(reference, IMAGE)
+            self.add(reference, IMAGE, rel=NOT_BY_IMG)

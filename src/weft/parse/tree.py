@@ -15,7 +15,7 @@ from turbohtml import Document, Element, Namespace
 from weft.parse.attributes import MAX_ANCHOR, code_urls, collapsed, rel_words, words_of
 from weft.parse.bounds import tree_of
 from weft.parse.collected import FRAME, IFRAME, IMAGE, ONCLICK, SCRIPT, A
-from weft.parse.elements import LAZY_SOURCE_SETS, LAZY_SOURCES, SHARED_IMAGES, Elements
+from weft.parse.elements import LAZY_SOURCE_SETS, LAZY_SOURCES, NOT_BY_IMG, SHARED_IMAGES, Elements
 from weft.parse.style import style_links
 from weft.parse.text import flat_text, seen_text
 from weft.url import encode_fragments
@@ -85,7 +85,7 @@ class TreePage(Elements):
             self.add_style_urls(style)
             return
         for link in style_links(style, self.base or self.url, self.encoding, self.max_links):
-            self.add(link.target, link.kind)
+            self.add(link.target, link.kind, rel=NOT_BY_IMG)
 
     def _walk(self, document: Document) -> bool:
         """Whether all was resolved with the right base; if not, that base is known now."""

@@ -81,6 +81,7 @@ def count_pages(crawl: StoredCrawl, upto: Snapshot, tally: Tally, progress: Prog
         for row in rows:
             _count(row, upto, tally, seen, verdicts.get(row[0]))
         tally.settle()
+    _count_stored_images(crawl, tally)
     _mark_starts(crawl, seen.known)
     _merge_redirects(seen.known)
     _spellings(crawl, seen.known)
@@ -166,6 +167,15 @@ def _count_html(
             tally.add(site, "sum", "nodes")
 
 
+def _count_stored_images(crawl: StoredCrawl, tally: Tally) -> None:
+    """Counts the images that people should look at, once for each page that shows them."""
+    if crawl.connection.execute(_HAS_FILES).fetchone() is None:  # a folder of an earlier version
+        return
+    for site, without_alt, large in crawl.connection.execute(_STORED_IMAGES):
+        tally.add(site, "sum", "images_without_alt", int(without_alt))
+        tally.add(site, "sum", "large_images", int(large))
+
+
 def _mark_starts(crawl: StoredCrawl, known: Known) -> None:
     for (page,) in crawl.connection.execute("SELECT page FROM seed"):
         if page <= known.last:
@@ -221,4 +231,12 @@ WHERE p.id > :after AND p.id <= :last ORDER BY p.id LIMIT :most
 _SHARED = """
 SELECT DISTINCT j.value FROM json_each(?) j
 WHERE (SELECT count(*) FROM (SELECT 1 FROM visit v WHERE v.hash = j.value LIMIT 2)) > 1
+"""
+LARGE_IMAGE_B = 100_000
+_HAS_FILES = "SELECT 1 FROM sqlite_master WHERE type = 'view' AND name = 'shown_file'"
+_STORED_IMAGES = f"""
+SELECT site, total(alt = ''), total(size > {LARGE_IMAGE_B}) FROM (
+    SELECT site, size, max(CASE WHEN kind = 'image' AND rel IS NOT 'background' THEN anchor END) AS alt
+    FROM shown_file WHERE type LIKE 'image/%' GROUP BY url, page)
+GROUP BY site
 """
