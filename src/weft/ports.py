@@ -24,6 +24,7 @@ from weft.records import (
     OriginRow,
     PageText,
     Place,
+    Rendering,
     Settled,
     Verdict,
     Visit,
@@ -476,6 +477,7 @@ class Store(Protocol):
         positions: Positions,
         sketches: Sequence[tuple[int, bytes]] = (),
         texts: Sequence[tuple[int, PageText]] = (),
+        renderings: Sequence[tuple[int, Rendering]] = (),
         files: Sequence[tuple[int, FileFacts]] = (),
     ) -> None:
         """All of one tick, inside its transaction."""
@@ -484,11 +486,24 @@ class Store(Protocol):
         """A bug that was met on a page."""
 
 
+class Browser(Protocol):
+    """What renders pages, beside the process that asks for them."""
+
+    def pids(self) -> list[int]:
+        """Its processes."""
+
+    def learn(self, url: str, answer: Fetched, rendering: Rendering | None) -> None:
+        """An answer was read; ``rendering``: what came of rendering it, if it was rendered."""
+
+
 class Archive(Protocol):
     """Where answers are kept."""
 
     def keep(self, done: Concluded, answer: Fetched | Failure) -> Place:
         """Puts an answer into the archive's buffer; where its record lies."""
+
+    def keep_rendered(self, done: Concluded, html: str) -> Place:
+        """Puts a page as its scripts left it into the archive's buffer; where its record lies."""
 
     def flush(self) -> None:
         """What was kept so far is the operating system's."""

@@ -42,6 +42,7 @@ class StopReason(StrEnum):
     WAITING = "waiting"
     STOPPED = "stopped"
     FINISHER = "finisher"
+    GOALS = "goals"
     FAILED = "failed"
     DISK_FULL = "disk full"
     KILLED = "killed"  # what is said of a run that could not say why it ended
@@ -49,7 +50,7 @@ class StopReason(StrEnum):
     @property
     def exit_code(self) -> int:
         match self:
-            case StopReason.DONE | StopReason.FINISHER:
+            case StopReason.DONE | StopReason.FINISHER | StopReason.GOALS:
                 return 0
             case StopReason.MAX_PAGES | StopReason.MAX_TIME | StopReason.MIN_DEPTH:
                 return 0
@@ -98,12 +99,13 @@ LEADS_ON: Final = "redirect"
 
 
 class Purpose(IntEnum):
-    """Why an address is asked: a page or a file of the crawl, or a site request the crawl needs for itself."""
+    """Why an address is asked: a page or a file, a site request the crawl needs for itself, or what a browser loads."""
 
     PAGE = 0
     ROBOTS = 1
     SITEMAP = 2
-    FILE = 3
+    RESOURCE = 3
+    FILE = 4
 
     @property
     def is_queued(self) -> bool:
@@ -217,6 +219,14 @@ class Links(msgspec.Struct, array_like=True, gc=False):
 NOT_MODIFIED: Final = 304
 
 
+class Asked(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """What a request says beside its address, where a page's script makes it."""
+
+    method: str = "GET"
+    lines: tuple[tuple[str, str], ...] = ()  # header lines of its own
+    body: bytes = b""
+
+
 class Lease(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """The right, and the duty, to ask one URL now. It ends in exactly one ``Visit``."""
 
@@ -230,11 +240,29 @@ class Lease(msgspec.Struct, frozen=True, gc=False, array_like=True):
     origin: str = ""  # for robots.txt: the origin it will speak for
     etag: str = ""
     last_modified: str = ""
+    asked: Asked | None = None
 
     @property
     def is_conditional(self) -> bool:
         """Whether only an answer that changed is wanted: one of an earlier pass is stored."""
         return bool(self.etag or self.last_modified)
+
+
+RENDERED_TYPE: Final = "text/html; charset=utf-8"
+"""The content type of rendered pages."""
+
+
+class Rendered(msgspec.Struct, frozen=True):
+    """A page as it stood in a browser when it was read. Without HTML: it could not be rendered."""
+
+    html: str
+    parts: tuple[tuple[str, str], ...] = ()  # base URL and HTML of open shadow roots and of frames
+    routes: tuple[str, ...] = ()  # where its scripts went, or would have gone
+    requests: int = 0
+    refused: tuple[str, ...] = ()  # WebSockets and event streams that it wanted to open
+    took_ms: int = 0
+    note: str = ""  # what was odd and survivable
+    shot: bytes = b""
 
 
 class Fetched(msgspec.Struct, frozen=True, gc=False, tag=True):
@@ -251,6 +279,7 @@ class Fetched(msgspec.Struct, frozen=True, gc=False, tag=True):
     ip: str
     http_version: str  # "1.0", "1.1", "2"
     note: str = ""  # what was odd and survivable, e.g. a content encoding that did not decode
+    rendered: Rendered | None = None
 
     def header(self, name: str) -> str | None:
         """The first value of a header (lower-case name), or None."""
@@ -294,6 +323,7 @@ class Parsed(msgspec.Struct, frozen=True, gc=False):
     links_cut: bool = False  # more links than the bound; the first ones are kept
     problem: str = ""  # what the parser gave up on
     text: str = ""  # as a reader sees it, where it is asked for
+    rendering: Rendering | None = None  # where a browser had a hand in it
 
 
 class Verdict(msgspec.Struct, frozen=True, gc=False):
@@ -397,6 +427,19 @@ class Place(msgspec.Struct, frozen=True, gc=False, array_like=True):
 NOWHERE: Final = Place()
 
 
+class Rendering(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """What a browser made of an answer: a row of the table ``rendering``."""
+
+    requests: int = 0
+    took_ms: int = 0
+    links: int = 0
+    new_links: int = 0  # that are not on the page as it was received
+    new_text: int = 0  # characters of text that it has more than the page as it was received
+    note: str | None = None
+    refused: str | None = None  # WebSockets and event streams that it wanted to open, a line each
+    place: Place = NOWHERE  # of the page as it was rendered
+
+
 class PageText(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """The main text of what one visit brought: a row of the table ``text``, its fields in the order of the columns."""
 
@@ -418,6 +461,7 @@ class Processed(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     done: Concluded
     place: Place = NOWHERE
     sketch: bytes = b""  # of the text, where near-duplicates are looked for
+    rendering: Rendering | None = None
     bug: str = ""  # the traceback, where we and not the web were at fault
     text: PageText | None = None  # the main text, where it is wanted
     answer: Fetched | Failure | None = None  # of site requests only: the crawl's own process reads these

@@ -90,6 +90,9 @@ Hosts = Annotated[tuple[str, ...], Reader("hosts")]
 LinkKinds = Annotated[tuple[str, ...], Reader("links")]
 NameServers = Annotated[tuple[str, ...], Reader("name servers")]
 Networks = Annotated[tuple[str, ...], Reader("networks")]
+BlockedTypes = Annotated[tuple[str, ...], Reader("blocked types")]
+Viewport = Annotated[str, Reader("viewport")]
+WaitFor = Annotated[str | None, Reader("wait for")]
 PartNames = Annotated[tuple[str, ...], Reader("parts")]
 UrlRules = Annotated[tuple[str, ...], Reader("rules")]
 
@@ -180,6 +183,21 @@ class Embeds(StrEnum):
     SCOPE = "scope"
 
 
+class RenderMode(StrEnum):
+    """Which pages are rendered by a browser."""
+
+    NO = "no"
+    AUTO = "auto"
+    ALWAYS = "always"
+
+
+class YesNo(StrEnum):
+    """Whether something holds, where the usual answer is yes."""
+
+    YES = "yes"
+    NO = "no"
+
+
 class ShownLogs(StrEnum):
     """The logs whose lines are shown on the screen, too."""
 
@@ -260,6 +278,11 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     max_time_s: Annotated[float | None, About("stop this run after TIME", "2h", low=0.001, usual=True)] = None
     max_pages_per_site: Annotated[int | None, About("at most N pages of each site", "500", low=1)] = None
     max_time_per_site_s: Annotated[float | None, About("at most TIME on each site", "1h", low=0.001)] = None
+    goal: Annotated[
+        Text,
+        About("look for pages for which it is true, over url, title, depth, status, type", "\"title like '%job%'\""),
+    ] = None
+    goals: Annotated[int | None, About("stop when N pages for which --goal is true were fetched", "10", low=1)] = None
     timeout_s: Annotated[float, About("a whole request, connecting included", low=0.001, high=DAY_S)] = 30.0
     connect_timeout_s: Annotated[float, About("connecting alone", low=0.001, high=3_600)] = 10.0
     max_size_b: Annotated[
@@ -395,6 +418,45 @@ class Network(msgspec.Struct, frozen=True, kw_only=True):
     ] = ()
     nameserver: Annotated[NameServers, About("ask this name server instead of the system's", "192.0.2.53")] = ()
     http2: Annotated[bool, About("HTTP/1.1 only", name="no-http2")] = True
+
+
+class Browser(msgspec.Struct, frozen=True, kw_only=True):
+    """How pages are rendered (G1)."""
+
+    render: Annotated[
+        RenderMode,
+        About(
+            "run the scripts of pages in Chromium, and take links and text from what they make: of every page, or "
+            "(auto) of those for which it brings something",
+            "auto",
+            usual=True,
+            may_change=False,
+        ),
+    ] = RenderMode.NO
+    program: Annotated[Text, About("the Chromium to start; empty: the system's", "/opt/chromium", name="browser")] = (
+        None
+    )
+    sandbox: Annotated[
+        YesNo, About("no: run Chromium without its sandbox, which root has to", "no", name="browser-sandbox")
+    ] = YesNo.YES
+    render_wait_s: Annotated[
+        float, About("read a page after TIME at the latest; sooner where it is quiet", low=0.1, high=600)
+    ] = 10.0
+    wait_for: Annotated[WaitFor, About("wait for an element, or so many seconds, too", "'#results'")] = None
+    page_script: Annotated[
+        TextFile, About("run the JavaScript of FILE in each page before it is read", "script.js")
+    ] = None
+    viewport: Annotated[Viewport, About("the size of the window; mobile: 390x844, as a telephone", "mobile")] = (
+        "1280x900"
+    )
+    scroll: Annotated[int, About("scroll to the end of a page up to N times", "3", high=1_000)] = 0
+    click: Annotated[bool, About("click the buttons of a page, up to 50, but for those that send forms")] = False
+    third_party: Annotated[YesNo, About("no: what pages load comes from their own domain only", "no")] = YesNo.YES
+    block: Annotated[
+        BlockedTypes,
+        About("what pages do not get: a full list, or changes with + and -", "+stylesheet"),
+    ] = ("image", "media", "font")
+    tabs: Annotated[int, About("render N pages at once", low=1, high=256)] = 8
 
 
 class Urls(msgspec.Struct, frozen=True, kw_only=True):
@@ -619,6 +681,7 @@ class CrawlSpec(msgspec.Struct, frozen=True, kw_only=True):
     politeness: Annotated[Politeness, Group("Pace", "how gently sites are asked", may_change=True)] = Politeness()
     identity: Annotated[Identity, Group("Identity", "who we say we are", may_change=True)] = Identity()
     network: Annotated[Network, Group("Network", "how the web is reached", may_change=True)] = Network()
+    browser: Annotated[Browser, Group("Rendering", "pages that need a browser", may_change=True)] = Browser()
     urls: Annotated[Urls, Group("URLs", "which URLs are the same page", may_change=False)] = Urls()
     duplicates: Annotated[Duplicates, Group("Duplicates", "which pages have the same content", may_change=False)] = (
         Duplicates()
@@ -647,6 +710,10 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     fresh: Annotated[bool, About("set an older crawl of that folder aside and start anew", may_change=False)] = False
     quiet: Annotated[bool, About("show errors only")] = False
     watch: Annotated[bool, About("stay, and do each pass of --period when it is due")] = False
+    json_progress: Annotated[bool, About("tell how far it is as a JSON object a line, on stderr")] = False
+    metrics: Annotated[
+        Text, About("serve numbers for Prometheus at PORT of this machine alone, or at ADDRESS:PORT", "9100")
+    ] = None
     log: Annotated[
         ShownLogs, About("show the lines of the logs too: screen for both, common or error for one", "screen")
     ] = ShownLogs.FILES

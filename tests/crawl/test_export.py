@@ -223,6 +223,23 @@ def test_tables_have_the_rows_of_the_commands(stored: Stored, tmp_path: Path) ->
     assert "packed text" in texts[f"{stored.url}/gz"]
 
 
+def test_markdown_has_the_main_text_and_where_it_is_from(site: Site, tmp_path: Path) -> None:
+    words = "A paragraph of the article, which is long enough to be one. " * 20
+    body = f"<article><h1>Of owls</h1><p>{words}</p><p>It is <b>late</b>.</p></article>"
+    site.file("/", html_page('an "owl"', [], body=body), HTML)
+    assert call("crawl", site.at("/"), "-o", tmp_path / "c", "--delay", "0", "--quiet").code == 0
+    export(Stored(tmp_path / "c", site.url), "markdown", tmp_path / "m")
+    _, line = (tmp_path / "m" / "files.tsv").read_text().splitlines()
+    url, path = line.split("\t")
+    assert (url, path.endswith("/index.html.md")) == (site.at("/"), True)
+    _, front, text = (tmp_path / "m" / path).read_text().split("---\n", 2)
+    facts = {name: json.loads(value) for name, value in (fact.split(": ", 1) for fact in front.splitlines())}
+    assert facts["url"] == site.at("/")
+    assert {"title", "fetched_at"} <= set(facts)
+    assert "A paragraph of the article" in text
+    assert "**late**" in text
+
+
 def test_chosen_pages_and_their_links_only(stored: Stored, tmp_path: Path) -> None:
     export(stored, "sqlite", tmp_path / "x.db", "--where", "url like '%/a'", "--where", "depth = 1")
     connection = sqlite3.connect(tmp_path / "x.db")

@@ -145,6 +145,36 @@ def test_what_wget_fetched_gives_the_same_graph(site: Site, tmp_path: Path) -> N
     assert len(graphs[0]) >= 5
 
 
+def test_documents_are_pages(tmp_path: Path) -> None:
+    documents = [
+        {"url": "http://a.test/1", "title": "Owls & <others>", "text": "# Night\n\nOwls see.\n\nAnd fly.", "more": 1},
+        {"url": "http://a.test/2", "text": "no title"},
+        {"url": "no url", "text": "x"},
+    ]
+    lines = [*(json.dumps(row) for row in documents), "no json", ""]
+    (tmp_path / "docs.jsonl").write_text("\n".join(lines))
+    made = imported(tmp_path, tmp_path / "docs.jsonl")
+    assert (made["pages"], len(made["problems"])) == (2, 2)
+    assert {row["url"]: row["title"] for row in rows(tmp_path / "made", "pages")} == {
+        "http://a.test/1": "Owls & <others>",
+        "http://a.test/2": None,
+    }
+    text = call("show", tmp_path / "made", "http://a.test/1", "--text").stdout
+    assert [line for line in text.splitlines() if line] == ["Night", "Owls see.", "And fly."]
+
+
+def test_links_are_a_graph(tmp_path: Path) -> None:
+    edges = [
+        ("http://a.test/", "http://a.test/x"),
+        ("http://a.test/x", "http://b.test/"),
+        ("http://c.test/", "http://a.test/"),
+    ]
+    (tmp_path / "edges.csv").write_text("source,target\n" + "".join(f"{one},{two}\n" for one, two in edges))
+    assert imported(tmp_path, tmp_path / "edges.csv")["pages"] == 4
+    assert {(row["source"], row["target"]) for row in rows(tmp_path / "made", "links")} == set(edges)
+    assert all(row["followed"] for row in rows(tmp_path / "made", "links"))
+
+
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable
 from functools import partial
@@ -81,3 +82,18 @@ def test_several_workers_fetch_the_same_pages(weft: Weft, invented: Callable[...
     )  # fmt: skip
     assert ended.code == 0, ended.stderr
     assert set(first_fetches(weft.folder / "out")) == set(served.web.expected())
+
+
+def test_goals_end_a_crawl(weft: Weft, invented: Callable[..., Served]) -> None:
+    """P5: tested when a page was fetched; the crawl stops with the goal that was asked for, and a resume goes on."""
+    served = invented(seed=8, hosts=1, pages=240)
+    goal = ["--goal", "url like '%/print/%'", "--goals"]
+    ended = weft(*words(served, "bfs"), *goal, "2")
+    assert ended.code == 0, ended.stderr
+    fetched = first_fetches(weft.folder / "out")
+    assert sum("/print/" in url for url in fetched) == 2
+    assert "/print/" in fetched[-1]
+    assert json.loads(weft("status", "out", "--json").stdout)["stop_reason"] == "goals"
+    assert weft("resume", "out", "--goals", "3", "--quiet").code == 0
+    assert sum("/print/" in url for url in first_fetches(weft.folder / "out")) == 3
+    assert weft(*words(served, "bfs")[:-1], "--goal", "nothing = 1").code == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -197,3 +198,18 @@ def test_a_pass_that_was_killed_is_gone_on_with(pages: Pages, tmp_path: Path, du
     ]
     assert all(request.header("If-None-Match") for request in conditional)
     assert len([request for request in pages.site.requests if request.path != "/robots.txt"]) <= 8
+
+
+def test_watch_stays_and_does_each_pass(pages: Pages, tmp_path: Path) -> None:
+    with Weft(tmp_path) as weft:
+        options = ("--delay", "0", "--period", "1s", "--sitemaps", "no", "--watch")
+        watching = weft.start("crawl", pages.site.at("/"), "-o", "c", *options)
+        wait_until(lambda: pages.site.asked("/same") >= 3, "three passes")
+        watching.send_signal(signal.SIGINT)
+        _, said = watching.communicate(timeout=120)
+    assert watching.returncode == 3
+    assert b"pass 2 is due at" in said
+    assert b"pass 3 is due at" in said
+    conditional = [request.header("If-None-Match") for request in pages.site.requests if request.path == "/same"]
+    assert conditional[0] is None
+    assert all(conditional[1:3])

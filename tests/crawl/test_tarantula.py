@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from index_reader import read_index
 from web import HTML, Site, html_page
 
+from weft.cli import running
 from weft.errors import SpecError, WeftError
 from weft.options import crawl_order
 from weft.options.foreign.tarantula import KEYS, read_conf
@@ -265,6 +266,14 @@ def test_host_scope_is_the_seeds_hosts_and_no_others(sites: Callable[..., Site],
     assert other.paths() == []
 
 
+def test_a_file_of_the_users_is_no_log(site: Site, tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("my diary")
+    (tmp_path / "Crawler.conf").write_text(conf(site))
+    ended = call("crawl", "-c", tmp_path / "Crawler.conf", "-o", tmp_path / "crawl")
+    assert (ended.code, "no log of weft's" in ended.stderr) == (2, True)
+    assert (tmp_path / "log").read_text() == "my diary"
+
+
 def test_a_folder_of_the_users_is_no_repository(site: Site, tmp_path: Path) -> None:
     site.page("/")
     (tmp_path / "testbedCSDICS").mkdir()
@@ -273,3 +282,27 @@ def test_a_folder_of_the_users_is_no_repository(site: Site, tmp_path: Path) -> N
     ended = call("crawl", "-c", tmp_path / "Crawler.conf", "-o", tmp_path / "crawl")
     assert (ended.code, "files.tsv" in ended.stderr, site.paths()) == (2, True, [])
     assert not (tmp_path / "crawl").exists()
+
+
+def test_run_again_it_does_the_next_pass_when_that_is_due(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(site)
+    assert "pass 2 is due at" in run(tmp_path, site)
+    site.clear_log()
+    assert "pass 2 is due at" in run(tmp_path, site)
+    assert site.paths() == []
+    site.page("/a.HTML", ["/later.html"], title="changed")
+    site.page("/later.html", title="later")
+    site.forget("/b.txt")
+    later_ns = running.time.time_ns() + 73 * 3_600 * 10**9
+    monkeypatch.setattr(running.time, "time_ns", lambda: later_ns)
+    run(tmp_path, site)
+    entries = {
+        entry.url.removeprefix(site.url): entry for entry in read_index(tmp_path / "testbedCSDICS" / "index.txt")
+    }
+    assert (entries["/a.HTML"].title, "/later.html" in entries, "/b.txt" in entries) == ("changed", True, False)
+    assert [key.removeprefix(site.url) for key, _ in entries["/a.HTML"].links] == ["/later.html"]
+    host = tmp_path / "testbedCSDICS" / site.url.removeprefix("http://").replace(":", "_")
+    assert b"changed" in (host / "a.HTML").read_bytes()
+    assert not (host / "b.txt").exists()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import http.client
+import json
 import random
 import shutil
 import socket
 import subprocess
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -17,7 +19,8 @@ import brotli  # type: ignore[import-untyped, unused-ignore]
 import pytest
 import zstandard
 from archives import HTML, NOW, REQUEST, head, verified, write, writer
-from web import free_port
+from command import call
+from web import Site, free_port
 
 from weft.errors import StoreError
 from weft.store.warc.cdxj import REVISIT_MIME, CdxRow, write_cdxj
@@ -137,3 +140,24 @@ def test_pywb_replays_byte_for_byte(tmp_path: Path, replay: Callable[[datetime, 
     for url, *_ in index[-2:]:
         assert replay(later, url) == (200, HTML), url
     assert replay(NOW, "http://example.org/never")[0] == 404
+
+
+def test_pywb_replays_a_wacz(tmp_path: Path, replay: Callable[[datetime, str], tuple[int, bytes]], site: Site) -> None:
+    """The archive and the index of a WACZ, as they lie in it: pages, and a body that was stored with another page."""
+    body = b"<title>one</title>" + b"<p>long enough to be stored once</p>" * 20
+    site.file("/", body + b"<a href=/two>two</a><a href=/three>three</a>", "text/html")
+    site.file("/two", body, "text/html")
+    site.file("/three", body, "text/html")
+    assert call("crawl", site.at("/"), "-o", tmp_path / "c", "--delay", "0", "--workers", "1", "--quiet").code == 0
+    assert call("export", tmp_path / "c", "--as", "wacz", "--to", tmp_path / "x.wacz").code == 0
+    archive, indexes = (tmp_path / "collections" / "weft" / name for name in ("archive", "indexes"))
+    archive.mkdir(parents=True)
+    indexes.mkdir()
+    with zipfile.ZipFile(tmp_path / "x.wacz") as zipped:
+        (archive / "data.warc.gz").write_bytes(zipped.read("archive/data.warc.gz"))
+        (indexes / "index.cdxj").write_bytes(gzip.decompress(zipped.read("indexes/index.cdx.gz")))
+        pages = [json.loads(line) for line in zipped.read("pages/pages.jsonl").splitlines()][1:]
+    assert len(pages) == 3
+    for page in pages:
+        shown = call("show", tmp_path / "c", page["url"], "--body").out
+        assert replay(datetime.fromisoformat(page["ts"]), page["url"]) == (200, shown)

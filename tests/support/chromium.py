@@ -1,45 +1,26 @@
-"""A real headless Chromium, driven over a pipe by its DevTools protocol: no port, no driver, no other package."""
+"""A real headless Chromium that tests look through: weft's own driver, with a network and a page that stays open."""
 
 from __future__ import annotations
 
+import asyncio
 import base64
-import json
-import os
-import select
-import shutil
-import subprocess
-import sys
-import tempfile
-import time
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
-FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--disable-extensions", "--disable-default-apps", "--mute-audio",
-    "--hide-scrollbars", "--disable-dev-shm-usage", "--remote-debugging-pipe",
-)  # fmt: skip
-HAND_OVER = """
-import os, sys
-pipes = [os.dup(int(number)) for number in sys.argv[1:3]]
-while min(pipes) < 5:
-    pipes = [os.dup(number) for number in pipes]
-os.dup2(pipes[0], 3)
-os.dup2(pipes[1], 4)
-os.execv(sys.argv[3], sys.argv[3:])
-"""
-"""The browser reads from 3 and writes to 4: what the test has as other numbers."""
+from weft.errors import SpecError
+from weft.fetch.browser import pipe
+from weft.fetch.browser.program import command_of, find_browser
 
 ANSWER_S = 60.0
 
 
 def program() -> str | None:
     """The path of a Chromium, or None."""
-    return next((path for name in NAMES if (path := shutil.which(name))), None)
+    try:
+        return find_browser()
+    except SpecError:
+        return None
 
 
 class Chromium:
@@ -48,27 +29,19 @@ class Chromium:
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.said: list[str] = []
-        self._events: list[dict[str, Any]] = []
-        self._number = 0
-        self._rest = b""
+        self._events: list[str] = []
         self._session = ""
 
     def __enter__(self) -> Self:
         name = program()
         assert name is not None
-        self._place = tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True)
-        down, self._write = os.pipe()
-        self._read, up = os.pipe()
-
-        home = {**os.environ, **dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"), self._place.name)}
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", HAND_OVER, str(down), str(up), name, *FLAGS,
-             f"--user-data-dir={self._place.name}/profile", "about:blank"],
-            pass_fds=(down, up), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            start_new_session=True, env=home,
-        )  # fmt: skip
-        os.close(down)
-        os.close(up)
+        self._loop = asyncio.new_event_loop()
+        self._changed = asyncio.Event()
+        self._driver = pipe.Chromium(
+            lambda profile: command_of(name, profile, sandbox=False, images=True, network=("--disable-quic",)),
+            self._note,
+        )
+        self._loop.run_until_complete(self._driver.__aenter__())
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
@@ -78,47 +51,19 @@ class Chromium:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, 9)
-        self._process.wait(10)
-        os.close(self._read)
-        os.close(self._write)
-        self._place.cleanup()
+        self._loop.run_until_complete(self._driver.__aexit__(kind, error, trace))
+        self._loop.run_until_complete(self._loop.shutdown_default_executor())
+        self._loop.close()
 
     # --- the protocol
 
     def call(self, method: str, **values: Any) -> dict[str, Any]:
         """The result of a command of the protocol."""
-        self._number += 1
-        message: dict[str, Any] = {"id": self._number, "method": method, "params": values}
-        if self._session:
-            message["sessionId"] = self._session
-        os.write(self._write, json.dumps(message).encode() + b"\0")
-        while True:
-            answer = self._next()
-            if answer.get("id") == self._number:
-                assert "error" not in answer, f"{method}: {answer['error']}"
-                result = answer["result"]
-                assert isinstance(result, dict)
-                return result
+        answer = self._driver.call(method, self._session, **values)
+        return self._loop.run_until_complete(asyncio.wait_for(answer, ANSWER_S))
 
-    def _next(self) -> dict[str, Any]:
-        deadline = time.monotonic() + ANSWER_S
-        while b"\0" not in self._rest:
-            left = deadline - time.monotonic()
-            assert left > 0 and select.select([self._read], [], [], left)[0], "the browser does not answer"
-            piece = os.read(self._read, 1 << 20)
-            assert piece, "the browser is gone"
-            self._rest += piece
-        raw, _, self._rest = self._rest.partition(b"\0")
-        message = json.loads(raw)
-        assert isinstance(message, dict)
-        self._note(message)
-        return message
-
-    def _note(self, message: dict[str, Any]) -> None:
-        values = message.get("params", {})
-        match message.get("method"):
+    def _note(self, _session: str, method: str, values: dict[str, Any]) -> None:
+        match method:
             case "Network.requestWillBeSent":
                 self.asked.append(values["request"]["url"])
             case "Log.entryAdded":
@@ -127,13 +72,16 @@ class Chromium:
                 self.said.append(f"console: {values['args']}")
             case "Runtime.exceptionThrown":
                 self.said.append(f"exception: {values['exceptionDetails']}")
-            case None:
-                return
-        self._events.append(message)
+        self._events.append(method)
+        self._changed.set()
 
     def _wait_for(self, method: str) -> None:
-        while not any(event["method"] == method for event in self._events):
-            self._next()
+        async def wait() -> None:
+            while method not in self._events:
+                self._changed.clear()
+                await self._changed.wait()
+
+        self._loop.run_until_complete(asyncio.wait_for(wait(), ANSWER_S))
 
     # --- the page
 

@@ -179,7 +179,9 @@ def test_command_line_reaches_the_specification() -> None:
     ("words", "part"),
     [
         ("--max-page 3", "nearest: --max-pages"),
-        ("--render always", "unknown option --render (weft crawl --help"),
+        ("--images yes", "unknown option --images (weft crawl --help"),
+        ("--render ever", "'ever' is not no or auto or always"),
+        ("--viewport 10x10", "is not WIDTHxHEIGHT, each from 100 to 10000, or mobile"),
         ("-x", "unknown option -x"),
         ("--max-pages", "needs a value, for example --max-pages 1000"),
         ("--max-pages --quiet", "--max-pages needs a value"),
@@ -250,7 +252,7 @@ def test_no_seed() -> None:
 
 
 def test_words_of_later_pieces_are_unknown() -> None:
-    later = "render extract pattern select db"
+    later = "extract pattern select db"
     for name in later.split():
         assert f"unknown option --{name} " in failure(SEED, f"--{name}", "x")
 
@@ -597,7 +599,7 @@ def test_help_tells_the_usual_options_and_all_of_them_when_asked(
 
     possible = {option.name for option in OPTIONS if command == "crawl" or option.may_change}
     usual = {option.name for option in OPTIONS if option.usual}
-    assert len(usual) == 14
+    assert len(usual) == 15
     names, lines = told(command, "--help")
     assert names == usual & possible and lines < 60
     for words in ([command, "--help", "all"], [command, "x", "-h", "all"], ["help", command, "all"]):

@@ -28,6 +28,7 @@ EXAMPLES = {
     "files": "weft files example.org --to downloads",
     "duplicates": "weft duplicates example.org --threshold 0.9 -o duplicates.csv",
     "show": "weft show example.org https://example.org/ --text",
+    "screenshot": "weft screenshot example.org https://example.org/ --to pictures",
     "keywords": "weft keywords example.org https://example.org/about",
     "why": "weft why example.org https://example.org/missing",
     "graph": (
@@ -219,7 +220,19 @@ def _show(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--headers", action="store_true", help="the status line and headers as received")
     what.add_argument("--body", action="store_true", help="the body, decoded, byte for byte")
     what.add_argument("--text", action="store_true", help="the visible text")
+    what.add_argument("--rendered", action="store_true", help="the page as its scripts left it (--render), in UTF-8")
     what.add_argument("--markdown", action="store_true", help="the main text as Markdown")
+
+
+def _screenshot(parser: argparse.ArgumentParser) -> None:
+    _folder(parser)
+    parser.add_argument("url", metavar="URL", nargs="?", help="a page of the crawl")
+    parser.add_argument("--all", action="store_true", help="all HTML pages that were answered well")
+    parser.add_argument("--to", metavar="FOLDER", required=True, help="write pictures and a list of them there")
+    parser.add_argument("--format", choices=("png", "webp"), default="png", help="their form (default: png)")
+    parser.add_argument("--browser", metavar="PATH", help="the Chromium to start")
+    without = "no: without the sandbox, as root has to"
+    parser.add_argument("--browser-sandbox", choices=("yes", "no"), help=without)
 
 
 def _keywords(parser: argparse.ArgumentParser) -> None:
@@ -313,7 +326,7 @@ def _simulate(parser: argparse.ArgumentParser) -> None:
 def _export(parser: argparse.ArgumentParser) -> None:
     _folder(parser)
     add = parser.add_argument
-    forms = "warc, wacz, index, sqlite (a file); mirror, parquet, sitemap, jsonl (a folder)"
+    forms = "warc, wacz, index, sqlite (a file); mirror, parquet, sitemap, jsonl, markdown (a folder)"
     add("--as", dest="form", required=True, metavar="FORM", help=forms)
     _file(parser, "write to PATH: a file, or a new folder")
     where = "only pages for which it is true, in the words of SQL; may be given many times"
@@ -341,7 +354,8 @@ def _check(parser: argparse.ArgumentParser) -> None:
 
 
 def _import(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="a WARC file, packed or not, or a WACZ file")
+    files = "archives: .warc, .warc.gz, .wacz; or tables: .jsonl (url, title, text), .csv (source, target)"
+    parser.add_argument("files", nargs="+", metavar="FILE", help=files)
     parser.add_argument("-o", "--output", "--to", metavar="DIR", help="make the crawl in DIR, a new folder")
     _json(parser)
 
@@ -372,6 +386,7 @@ _BUILDERS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "duplicates": _duplicates,
     "files": _files,
     "show": _show,
+    "screenshot": _screenshot,
     "keywords": _keywords,
     "why": _why,
     "graph": _graph,

@@ -25,6 +25,7 @@ COMMANDS = {
     "files": "write the stored images, documents and other files into a folder",
     "duplicates": "pages with the same content, or nearly the same",
     "show": "one stored page",
+    "screenshot": "pictures of stored pages",
     "keywords": "the words that a stored page is about",
     "why": "why a URL was or was not fetched",
     "graph": "the web graph for Gephi, Pajek, networkx and others, or as a picture",

@@ -8,13 +8,14 @@ import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from weft import native
+from weft import native, spec
 from weft.cli.main import tell, warn
 from weft.cli.progress import ShownProgress
 from weft.cli.screen import LiveScreen, PlainLines, closing_words, is_terminal
 from weft.crawl.action_log import ActionLog
 from weft.crawl.events import Observer
 from weft.crawl.logs import CsvLogs, Notes, RunLog
+from weft.crawl.metrics import JsonLines, Metrics
 from weft.errors import WeftError
 from weft.ports import silent
 from weft.records import Progress, StopReason
@@ -29,19 +30,19 @@ _log = logging.getLogger("weft.cli.commands")
 LONGEST_SLEEP_S = 10.0
 
 
-def run_passes(plan: Plan, *, quiet: bool, log: ShownLogs, watch: bool) -> int:
-    """The exit code of a crawl, pass by pass (T9): one that is not due is told; with ``watch`` it is waited for."""
+def run_passes(plan: Plan, how: spec.Run) -> int:
+    """The exit code of a crawl, pass by pass (T9): one that is not due is told; with ``--watch`` it is waited for."""
     code = 0
     while True:
         following = plan.next_pass
         if following is None or following.is_due(time.time_ns() // 1_000_000):
-            code = run_shown(plan, quiet=quiet, log=log)
+            code = run_shown(plan, how)
             following = next_pass(plan.folder, plan.spec)
-        if following is None or (code and watch):
+        if following is None or (code and how.watch):
             return code
-        if not quiet:
+        if not how.quiet:
             tell(following.words())
-        if not watch:
+        if not how.watch:
             return code
         _wait_until(following.due_ms)
         plan = plan_resume(plan.spec, plan.folder, warn)
@@ -53,18 +54,19 @@ def _wait_until(due_ms: int) -> None:
         time.sleep(min(left_s, LONGEST_SLEEP_S))
 
 
-def run_shown(plan: Plan, *, quiet: bool, log: ShownLogs) -> int:
+def run_shown(plan: Plan, how: spec.Run) -> int:
     """The exit code of a run, with its display, its logs, its closing words and its results.
 
     The results are written however the run ends (R6); a fault of the crawl's own is told after that.
     """
-    run = Run(plan)
+    run, quiet = Run(plan), how.quiet
     with RunLog(plan.folder.logs / "weft.log", warn):
         without = "" if native.is_compiled else ", without its compiled parts"
         for line in (f"weft {__version__} begins{without}", *_unusual(plan)):
             _log.info("%s", line)
+        _note_action(plan, f"weft {__version__} begins")
         try:
-            reason = _displayed(run, quiet=quiet, log=log)
+            reason = _displayed(run, how)
         except WeftError as error:
             _log.info("ended by a fault: %s", error)
             if run.has_begun:
@@ -73,8 +75,7 @@ def run_shown(plan: Plan, *, quiet: bool, log: ShownLogs) -> int:
             raise
         words = closing_words(plan.folder.path, run.progress, reason, run.ending)
         _log.info("%s", words)
-    if plan.spec.keep.log_file is not None:
-        ActionLog(plan.spec.keep, sys.stderr).note(time.time_ns() // 1_000_000, words)
+    _note_action(plan, words)
     if not quiet or reason.exit_code == 1:
         tell(words)
     _leave_results(plan, quiet=quiet)
@@ -83,9 +84,15 @@ def run_shown(plan: Plan, *, quiet: bool, log: ShownLogs) -> int:
     return reason.exit_code
 
 
-def _displayed(run: Run, *, quiet: bool, log: ShownLogs) -> StopReason:
+def _note_action(plan: Plan, words: str) -> None:
+    """A line of ``--log-file``, whatever its level."""
+    if plan.spec.keep.log_file is not None:
+        ActionLog(plan.spec.keep, sys.stderr).note(time.time_ns() // 1_000_000, words)
+
+
+def _displayed(run: Run, how: spec.Run) -> StopReason:
     """Runs a plan with its display and its logs; why the run ended."""
-    plan = run.plan
+    plan, quiet, log = run.plan, how.quiet, how.log
     keep, logs = plan.spec.keep, plan.folder.logs
     common, errors = Path(keep.common_log or logs / "common.csv"), Path(keep.error_log or logs / "error.csv")
     notes = Notes(logs / "weft.log", None if quiet else tell)
@@ -93,13 +100,19 @@ def _displayed(run: Run, *, quiet: bool, log: ShownLogs) -> StopReason:
     if keep.log_file is not None:
         observers.append(ActionLog(keep, sys.stderr))
     with ExitStack() as stack:
+        if how.metrics is not None:
+            served = stack.enter_context(Metrics(how.metrics))
+            observers.append(served)
+            tell(f"numbers for Prometheus: {served.url}")
+        if how.json_progress:
+            observers.append(stack.enter_context(JsonLines(sys.stderr)))
         if not quiet:
             for words in _unusual(plan):
                 tell(words)
-            if is_terminal() and log is ShownLogs.FILES:
-                observers.append(stack.enter_context(LiveScreen(plan.folder.path)))
-            elif log is ShownLogs.FILES:
-                observers.append(PlainLines(sys.stderr))
+            if log is ShownLogs.FILES and not how.json_progress:
+                is_live = is_terminal()
+                screen = stack.enter_context(LiveScreen(plan.folder.path)) if is_live else PlainLines(sys.stderr)
+                observers.append(screen)
         return run.go(observers, None if quiet else tell)
 
 

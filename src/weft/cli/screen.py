@@ -200,7 +200,7 @@ def _why_it_ended(folder: Path, reason: StopReason, ending: Ending) -> str:
             return f"stopped{because}; go on with: {resume}"
         case StopReason.FINISHER:
             return f"a finisher of --part ended it; go on with: {resume}"
-        case StopReason.MAX_PAGES | StopReason.MAX_TIME | StopReason.MIN_DEPTH:
+        case StopReason.MAX_PAGES | StopReason.MAX_TIME | StopReason.MIN_DEPTH | StopReason.GOALS:
             return f"--{reason} is reached; go on with: {resume} --{reason} ..."
         case StopReason.FAILED | StopReason.DISK_FULL:
             return f"{reason}; go on with: {resume}"

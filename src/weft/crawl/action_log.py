@@ -34,7 +34,7 @@ class ActionLog:
         self._write(f"{iso_of_ms(epoch_ms)} {shown(line)}\n" for line in words)
 
     def ticked(self, visits: Sequence[StoredVisit], progress: Progress) -> None:
-        lines = [f"{shown(note)}\n" for note in progress.notes]
+        lines = [f"    {shown(note)}\n" for note in progress.notes]
         if self._level >= VERBOSE:
             lines += [line for one in visits for line in self._lines_of(one)]
         if lines:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from weft.clock import Clock
 from weft.crawl.events import Observer
-from weft.crawl.housekeeping import AddedSeeds, Housekeeping, MemoryWatch, SmallState
+from weft.crawl.housekeeping import AddedSeeds, Housekeeping, MemoryWatch, SmallState, TemplateRow
 from weft.crawl.learning import Learning
 from weft.crawl.logs import Routine
 from weft.crawl.loop import Loop
@@ -34,7 +34,7 @@ from weft.judge.duplicates import Skips
 from weft.plugins import LoadedPlugins
 from weft.ports import Answers, Workers
 from weft.seeds.lists import Seed
-from weft.spec import CrawlSpec, PageOrder, Politeness, Sitemaps, Skip
+from weft.spec import CrawlSpec, PageOrder, Politeness, RenderMode, Sitemaps, Skip
 from weft.store.copies import StoredCopies
 from weft.store.origins import StoredOrigins
 from weft.store.state import StoredState
@@ -43,6 +43,7 @@ from weft.url import Normalizer, host_of, origin_of
 from weft.workers.choice import Asking, make_fork_server, start_workers
 
 if TYPE_CHECKING:
+    from weft.crawl.rendering import Rules
     from weft.frontier.order.interface import Order
     from weft.workers.fork_server import ForkServer
 
@@ -136,32 +137,30 @@ async def open_crawl(
             opened, one.frontier, one.store, one.normalizer, one.clock, new_seeds, limits_changed=limits_changed,
             new_pass=new_pass,
         )  # fmt: skip
+        # robots.txt and sitemaps: what their answers mean, and which requests follow
+        reads_sitemaps = spec.scope.sitemaps is not Sitemaps.NO
+        site_requests = SiteRequests(one.frontier, one.robots, one.sitemaps, one.judge, reads_sitemaps=reads_sitemaps)
+        rendering = _make_rendering(spec, one, opened.state, site_requests)  # the rules for what rendered pages load
         seed_origins = [origin_of(url) for url in seed_urls]
         store = one.store
         asking = Asking(
-            spec,
-            folder,
-            run,
-            one.clock,
-            seed_origins,
-            one.policy,
-            one.jar,
-            store.stored_body,
-            store.share_bodies,
-            answers,
-        )
+            spec, folder, run, one.clock, seed_origins, one.policy, one.jar, store.stored_body, store.share_bodies,
+            answers, rendering,
+        )  # fmt: skip
         workers = await stack.enter_async_context(start_workers(asking, fork_server))  # who ask, read and archive
-        yield _make_program(spec, opened, one, workers, observers, is_private=_are_private(one.resolver, hosts))
+        templates = rendering.choice.changed if rendering is not None else tuple
+        yield _make_program(
+            spec, opened, one, workers, site_requests, templates, observers,
+            is_private=_are_private(one.resolver, hosts),
+        )  # fmt: skip
 
 
 def _make_program(
-    spec: CrawlSpec, opened: Opened, one: Stages, workers: Workers, observers: Sequence[Observer], *, is_private: bool
-) -> OpenCrawl:
+    spec: CrawlSpec, opened: Opened, one: Stages, workers: Workers, site_requests: SiteRequests,
+    templates: Callable[[], Iterable[TemplateRow]], observers: Sequence[Observer], *, is_private: bool,
+) -> OpenCrawl:  # fmt: skip
     """The program that turns the stages."""
     folder, transaction, limits = opened.folder, opened.database.transaction, spec.limits
-    # robots.txt and sitemaps: what their answers mean, and which requests follow
-    reads_sitemaps = spec.scope.sitemaps is not Sitemaps.NO
-    site_requests = SiteRequests(one.frontier, one.robots, one.sitemaps, one.judge, reads_sitemaps=reads_sitemaps)
     _go_on_with_sitemaps(spec, one, site_requests)
     # what follows from a lease that ended
     learning = Learning(
@@ -169,7 +168,7 @@ def _make_program(
     )
     # the small state of the run, and the tick that stores it with all that came
     stop_file = StopFile(limits.stop_file, opened.state.obeyed_stop_file)
-    state = SmallState(opened.state, one.judge, one.jar, one.clock, one.store, stop_file)
+    state = SmallState(opened.state, one.judge, one.jar, one.clock, one.store, stop_file, templates)
     keeps_cookies = one.jar is not None
     tick = Tick(
         transaction, one.frontier, one.store, one.judge, one.duplicates, site_requests, state,
@@ -226,6 +225,19 @@ def _ip_bounds(polite: Politeness) -> Callable[[str], tuple[int, float]]:
     # a site that may be asked more at once than addresses usually are is asked so
     parallel = max([PUBLIC_IP_PARALLEL, *(site.per_host or 0 for site in polite.sites)])
     return lambda ip: (parallel if ip and not kind_of(ip) else 0, 0.0)
+
+
+def _make_rendering(spec: CrawlSpec, one: Stages, state: StoredState, site_requests: SiteRequests) -> Rules | None:
+    """What the requests of rendered pages have to keep to; None where no page is rendered."""
+    if spec.browser.render is RenderMode.NO:
+        return None
+    from weft.crawl.rendering import FrameGate, Rules, make_choice
+
+    gate = FrameGate(
+        one.robots, one.frontier.site_id_of, site_requests.ask_robots_for_frame, one.judge.is_askable
+    )  # fmt: skip
+    bounds, choice = _ip_bounds(spec.politeness), make_choice(spec, state.templates())
+    return Rules(one.resolver, gate.allows, lambda ip: bounds(ip)[0], one.jar, choice)
 
 
 def _cache_entries(spec: CrawlSpec) -> int:

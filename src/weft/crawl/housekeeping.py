@@ -15,6 +15,8 @@ from weft.store.state import StoredState
 from weft.text.human import command
 from weft.url import host_of
 
+TemplateRow = tuple[str, str, int, int, int, int]
+
 WATCH_EVERY_S = 1.0  # what the system counts for it takes a millisecond a process
 SHED_SHARE = 0.9  # of --max-memory: caches are given back before the bound is reached
 
@@ -56,8 +58,10 @@ class SmallState:
         clock: Clock,
         store: Store,
         stop_file: StopFile,
+        templates: Callable[[], Iterable[TemplateRow]] = tuple,
     ) -> None:
         self._state = state
+        self._templates = templates  # of pages, that changed: where some pages are rendered
         self._judge = judge
         self._jar = jar
         self._clock = clock
@@ -72,6 +76,7 @@ class SmallState:
             state.keep_cookies(self._jar.dump())
         state.keep_traps(self._judge.dump())
         state.keep_scope_sites(self._judge.new_sites())
+        state.keep_templates(self._templates())
         active_s = self._clock.seconds() - self._started_s
         state.keep_run(self._clock.epoch_ms(), active_s, self._store.totals["pages"], self._stop_file.obeyed)
 

@@ -11,7 +11,7 @@ from weft.crawl.site_requests import SiteRequests
 from weft.crawl.tick import BatchEntry
 from weft.errors import POLICIES, STALLS_MAX, Cause
 from weft.ports import AnswerJudge, Clocks, CookieStore, RobotsFiles, SiteState, Store
-from weft.records import FILE, PAGE, Concluded, Decision, Ended, Processed, Purpose
+from weft.records import FILE, NOTHING_FOLLOWS, PAGE, Concluded, Decision, Ended, Processed, Purpose
 from weft.spec import Limits
 from weft.url import origin_of
 
@@ -32,16 +32,20 @@ class Learning:
         self._jar = jar
         self._key_of = key_of
 
-    def learn(self, ended: Ended) -> tuple[BatchEntry, SiteState]:
-        """All that follows from a lease that ended, ready for the tick; and its site."""
+    def learn(self, ended: Ended) -> tuple[BatchEntry, SiteState | None]:
+        """All that follows from a lease that ended, ready for the tick; and the site that it was given for."""
         processed, done, lease = ended.processed, ended.processed.done, ended.processed.done.lease
         facts = done.facts
         if ended.successor is not None:
             self._clocks.promoted(ended.successor)
-        site = self._clocks.ended(lease, (facts.response_ms or 0) / 1000, facts.status)
         visit = self._store.next_visit()
         if done.cookies and self._jar is not None:
             self._jar.store(lease.url, done.cookies, facts.started_ms / 1000)
+        if lease.purpose is Purpose.RESOURCE:  # the page that loads it waits for it, and nobody else
+            return BatchEntry(_without_answer(processed), NOTHING_FOLLOWS, visit, facts), None
+        # a page that was rendered has only now stopped to ask for things
+        answer_s = (facts.response_ms or 0) / 1000 if processed.rendering is None else 0.0
+        site = self._clocks.ended(lease, answer_s, facts.status)
         decision = decide(done, self._limits, site.slow_answers, self._key_of)
         self._note_manners(done, site, decision)
         entries: tuple[tuple[str, str], ...] = ()

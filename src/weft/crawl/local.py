@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from weft.crawl.pipeline import HandOver, Pipeline
 from weft.fetch.archived import ArchivedFetcher
 from weft.fetch.http import Fetcher
-from weft.ports import Returned, RoomAhead
-from weft.records import Ended, Failure, FilePosition, Lease
+from weft.ports import Browser, Returned, RoomAhead
+from weft.records import Ended, Failure, Fetched, FilePosition, Lease
+
+if TYPE_CHECKING:
+    from weft.fetch.browser.fetcher import RenderingFetcher
 
 
 class LocalWorker:
     """Asks by its fetcher, and finishes a few answers when the loop wants the next ones."""
 
-    def __init__(self, fetcher: Fetcher | ArchivedFetcher, pipeline: Pipeline) -> None:
+    def __init__(
+        self, fetcher: Fetcher | ArchivedFetcher | RenderingFetcher, pipeline: Pipeline, browser: Browser | None = None
+    ) -> None:
         self._fetcher = fetcher
+        self._browser = browser
         self._pipeline = pipeline
 
     def on_finished(self, wake: Callable[[], None]) -> None:
@@ -47,7 +54,10 @@ class LocalWorker:
     def next(self) -> list[Ended]:
         finished = self._fetcher.finished
         while finished:
-            processed = self._pipeline.process(*finished.popleft())
+            lease, answer = finished.popleft()
+            processed = self._pipeline.process(lease, answer)
+            if self._browser is not None and isinstance(answer, Fetched) and processed is not None:
+                self._browser.learn(lease.url, answer, processed.rendering)
             if processed is not None:
                 return [Ended(processed)]
         return []
@@ -79,7 +89,7 @@ class LocalWorker:
         return self._pipeline.archive.positions()
 
     def pids(self) -> list[int]:
-        return []
+        return self._browser.pids() if self._browser is not None else []
 
     async def close(self) -> Mapping[str, FilePosition]:
         self._pipeline.archive.close()

@@ -133,8 +133,8 @@ class Loop:
         """One lease that ended, whoever asked: the crawl learns from it, and it waits for the tick."""
         learnt, site = self._learning.learn(ended)
         done = learnt.processed.done
-        if done.links.targets and not self._batch.feeds and done.lease.purpose.is_queued and not site.has_work:
-            self._batch.feeds = True
+        if done.links.targets and not self._batch.feeds and done.lease.purpose.is_queued:
+            self._batch.feeds = site is not None and not site.has_work
         self._batch.add(learnt, self._clock.seconds())
 
     # ---- leases ----------------------------------------------------------------------------------------------

@@ -195,9 +195,9 @@ class OpenCrawl:
         self._housekeeping = housekeeping
         self._frontier = frontier
 
-    def stop(self) -> None:
+    def stop(self, reason: StopReason = StopReason.STOPPED) -> None:
         """Takes no more; what is under way may finish within the grace time. A second call ends at once."""
-        self._loop.stop()
+        self._loop.stop(reason)
 
     def wake(self) -> None:
         """Something outside changed: a reader has caught up."""

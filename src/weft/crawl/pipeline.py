@@ -9,6 +9,8 @@ import traceback
 from collections.abc import Callable
 from typing import assert_never
 
+import msgspec
+
 from weft.crawl.conclude import conclude, conclude_failure, is_shown, target_of
 from weft.crawl.file_reading import FileReader
 from weft.crawl.reading import PageReader
@@ -17,7 +19,18 @@ from weft.errors import Cause
 from weft.parse.content import declared_type
 from weft.parse.html import NeedsTree
 from weft.ports import Archive
-from weft.records import PAGE, Failure, Fetched, Lease, Parsed, Processed
+from weft.records import (
+    NOWHERE,
+    PAGE,
+    Concluded,
+    Failure,
+    Fetched,
+    Lease,
+    Parsed,
+    Processed,
+    Rendered,
+    Rendering,
+)
 from weft.spec import Limits
 
 Sketch = Callable[[str], bytes]
@@ -45,6 +58,7 @@ class Pipeline:
     def process(self, lease: Lease, answer: Fetched | Failure) -> Processed | None:
         """One answer with its conclusion and its place in the archive. None: another process reads it."""
         text, sketch, bug, main_text = "", b"", "", None
+        rendering: Rendering | None = None
         said = answer
         try:
             match answer:
@@ -55,7 +69,7 @@ class Pipeline:
                     target = target_of(lease, answer)
                     parsed = self._parsed(lease, answer, fields, target)
                     done = conclude(lease, answer, fields, target, parsed)
-                    text = parsed.text
+                    text, rendering = parsed.text, parsed.rendering
                     if self._files is not None:
                         done = self._files.concluded(done, answer)
                 case _:
@@ -72,8 +86,10 @@ class Pipeline:
             said, bug = bug_being_handled(), traceback.format_exc()
             done = conclude_failure(lease, said, self._limits)
         place = self.archive.keep(done, answer)
+        if rendering is not None and isinstance(answer, Fetched) and answer.rendered is not None:
+            rendering = self._kept(done, answer.rendered, rendering)
         return Processed(
-            done=done, place=place, sketch=sketch, bug=bug, text=main_text,
+            done=done, place=place, sketch=sketch, rendering=rendering, bug=bug, text=main_text,
             answer=None if lease.purpose.is_queued else said,
         )  # fmt: skip
 
@@ -84,6 +100,11 @@ class Pipeline:
         if lease.purpose is not PAGE:
             return Parsed(type=declared_type(fields.get("content-type")))
         return self._reader.read(answer, lease.url, fields)
+
+    def _kept(self, done: Concluded, rendered: Rendered, rendering: Rendering) -> Rendering:
+        """The page as its scripts left it goes into the archive, behind the answer that it was made of."""
+        place = self.archive.keep_rendered(done, rendered.html) if rendered.html else NOWHERE
+        return msgspec.structs.replace(rendering, place=place)
 
     def hand_over(self, to: HandOver | None) -> None:
         """Pages that need a tree go to ``to`` from now on. None: they are read here, as all others."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import msgspec
 
 from weft.crawl.marks import ParseMark
+from weft.crawl.rendered import as_rendered
 from weft.fetch.robots import agents_of
 from weft.parse.content import declared_type, field_that_counts, media_type
 from weft.parse.html import Headers, Reading, parse_page, reads_quickly
-from weft.records import Fetched, Links, Parsed
+from weft.records import RENDERED_TYPE, Fetched, Links, Parsed
 from weft.spec import CrawlSpec
 
 ERROR_PAGE_B = 1 << 16  # up to which one is kept to know it again
@@ -62,15 +64,14 @@ class PageReader:
                 fields.get("refresh"),
                 fields.get("content-language"),
             )
+            with_text = self._wants_text or answer.rendered is not None
             reading = Reading(
-                self._agents,
-                self._max_links,
-                self._wants_text,
-                self.builds_trees,
-                self._wants_shown,
-                self._wants_assets,
+                self._agents, self._max_links, with_text, self.builds_trees, self._wants_shown, self._wants_assets
             )
             parsed = parse_page(answer.body, url, content_type, headers, reading)
+            if answer.rendered is not None:
+                read = partial(_read_rendered, url, headers, reading)
+                parsed = as_rendered(parsed, answer.rendered, url, read, self._max_links)
             text = parsed.text
             for parse in self._plugins:
                 parsed = parse(answer.body, url, content_type, parsed)
@@ -79,6 +80,12 @@ class PageReader:
             if self._plugins:
                 parsed = msgspec.structs.replace(parsed, text=text)
             return parsed
+
+
+def _read_rendered(page_url: str, headers: Headers, reading: Reading, html: str, url: str) -> Parsed:
+    """What a part of a rendered page says. The headers of its answer count for the page itself."""
+    said = headers if url == page_url else Headers()
+    return parse_page(html.encode("utf-8", "replace"), url, RENDERED_TYPE, said, reading)
 
 
 def needs_trees(spec: CrawlSpec) -> bool:

@@ -31,6 +31,7 @@ class SiteRequests:
         self._sitemaps = sitemaps
         self._judge = judge
         self._reads_sitemaps = reads_sitemaps
+        self._for_frames: set[str] = set()  # origins outside the crawl, met in frames of rendered pages
         self._notes: list[str] = []  # facts that whoever runs the crawl should know of a site
 
     def robots(self, lease: Lease, answer: Fetched | Failure) -> None:
@@ -42,10 +43,17 @@ class SiteRequests:
                 self._queue.site_request(again, first=True)
             case Learnt() as learnt:
                 self._take_delay(learnt, site_id)
-                if learnt.cause is None and self._reads_sitemaps and self._judge.has_pages(learnt.origin):
+                is_crawled = learnt.origin not in self._for_frames and self._judge.has_pages(learnt.origin)
+                if learnt.cause is None and self._reads_sitemaps and is_crawled:
                     for url in learnt.sitemaps or (f"{learnt.origin}/sitemap.xml",):
                         self._queue_sitemap(url, site_id, None)
                 self._queue.release(site_id)
+
+    def ask_robots_for_frame(self, lease: Lease) -> None:
+        """robots.txt of an origin that frames of rendered pages come from. Outside the crawl it names no sitemaps."""
+        if not self._judge.covers(lease.url):
+            self._for_frames.add(lease.origin)
+        self._queue.site_request(lease, first=True)
 
     def _take_delay(self, learnt: Learnt, site_id: int) -> None:
         granted_s = self._queue.set_delay(site_id, learnt.delay_s)

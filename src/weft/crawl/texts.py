@@ -6,7 +6,7 @@ import traceback
 
 from weft.crawl.marks import ParseMark
 from weft.parse.content import field_that_counts
-from weft.records import PAGE, Fetched, Lease, PageText
+from weft.records import PAGE, RENDERED_TYPE, Fetched, Lease, PageText
 
 
 class TextReader:
@@ -23,10 +23,12 @@ class TextReader:
         """
         if lease.purpose is not PAGE:
             return None, ""
-        content_type = field_that_counts(answer.header_values("content-type"))
+        body, content_type = answer.body, field_that_counts(answer.header_values("content-type"))
+        if answer.rendered is not None and answer.rendered.html:
+            body, content_type = answer.rendered.html.encode("utf-8", "replace"), RENDERED_TYPE
         try:
             with self._mark.of(lease.url):
-                return self._text(answer.body, content_type, lease.url, language), ""
+                return self._text(body, content_type, lease.url, language), ""
         except Exception:  # whatever a text does to it: the page is stored all the same
             return None, traceback.format_exc()
 

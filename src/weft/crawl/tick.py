@@ -133,9 +133,10 @@ class Tick:
                     store.bug(one.facts.started_ms, one.processed.done.lease.url, one.processed.bug)
             feed()
             sketches = [(one.visit, one.processed.sketch) for one in learnt if one.processed.sketch]
+            renderings = [(one.visit, one.processed.rendering) for one in learnt if one.processed.rendering]
             texts = [(one.visit, one.processed.text) for one in learnt if one.processed.text is not None]
             files = [(one.visit, file) for one in learnt if (file := one.processed.done.file) is not None]
-            store.write(visits, packs, positions, sketches, texts, files)
+            store.write(visits, packs, positions, sketches, texts, renderings, files)
             feed()
             admissions.finish_offers()
             self._site_requests.flush(admissions.name)

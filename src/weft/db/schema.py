@@ -91,6 +91,16 @@ CREATE TABLE seen_run(
     upto INTEGER NOT NULL, filter BLOB NOT NULL);
 """
 
+RENDERINGS = """
+CREATE TABLE rendering(
+    visit INTEGER PRIMARY KEY REFERENCES visit, requests INTEGER NOT NULL, took_ms INTEGER NOT NULL,
+    links INTEGER NOT NULL, new_links INTEGER NOT NULL, new_text INTEGER NOT NULL, note TEXT, refused TEXT,
+    warc INTEGER REFERENCES warc, warc_offset INTEGER, warc_length INTEGER);
+CREATE TABLE template(
+    key TEXT PRIMARY KEY, example TEXT NOT NULL, samples INTEGER NOT NULL, gained INTEGER NOT NULL,
+    skipped INTEGER NOT NULL, late INTEGER NOT NULL) WITHOUT ROWID;
+"""
+
 
 FILE_VIEWS = """
 CREATE VIEW shown_file AS
@@ -200,15 +210,23 @@ def keep_what_orders_were_told(connection: sqlite3.Connection) -> None:
     )
 
 
+def keep_renderings(connection: sqlite3.Connection) -> None:
+    """What a browser made of pages, and what is known of the templates of pages (G1)."""
+    _run(connection, RENDERINGS)
+
+
 MIGRATIONS = (
     create, keep_duplicates, sort_the_seen_set, find_sketches, narrow_the_queue, name_the_urls_of_pages, keep_texts,
-    keep_what_orders_were_told, tell_the_places_of_documents, keep_files,
+    keep_what_orders_were_told, tell_the_places_of_documents, keep_renderings, keep_files,
 )  # fmt: skip
 VERSION = len(MIGRATIONS)
 _VERSION_WITH_PAGE_URL = 6
+_VERSION_WITH_RENDERINGS = 10
 
 
 def lend_views(connection: sqlite3.Connection) -> None:
-    """Gives a reader of a folder of an earlier schema the view that is not in it; in the folder nothing changes."""
+    """Gives a reader of a folder of an earlier schema what is not in it; in the folder nothing changes."""
     if connection.execute("PRAGMA user_version").fetchone()[0] < _VERSION_WITH_PAGE_URL:
         connection.execute(f"CREATE TEMP {PAGE_URL}")
+    if connection.execute("PRAGMA user_version").fetchone()[0] < _VERSION_WITH_RENDERINGS:
+        _run(connection, RENDERINGS.replace("CREATE TABLE", "CREATE TEMP TABLE"))

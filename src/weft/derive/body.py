@@ -11,7 +11,7 @@ from urllib.parse import urljoin
 import msgspec
 
 from weft.errors import SpecError, WeftError
-from weft.records import Purpose
+from weft.records import RENDERED_TYPE, Purpose
 from weft.text.human import command
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Content(NamedTuple):
 
     def body(self) -> bytes:
         """The body, content encodings taken off; empty where nothing was answered."""
-        return self._read()[1]
+        return self._read(as_shown=False)[1]
 
     def html(self) -> str:
         """The body as text, in its own encoding; empty where it is no text."""
@@ -118,8 +118,8 @@ class Content(NamedTuple):
         with self.crawl.at_hand() as crawl:
             yield crawl
 
-    def _read(self) -> tuple[str | None, bytes]:
-        """Content-Type and body."""
+    def _read(self, *, as_shown: bool = True) -> tuple[str | None, bytes]:
+        """Content-Type and body; ``as_shown``: of the page as it was rendered, where it was."""
         if self.visit is None:
             return None, b""
         from weft.parse.content import field_that_counts
@@ -128,6 +128,9 @@ class Content(NamedTuple):
             answer = answer_of_visit(crawl, self.visit)
             if answer is None or answer.status is None:
                 return None, b""
+            if as_shown:
+                body, content_type = page_of(crawl, answer)
+                return content_type, body
             return field_that_counts(answer.header_values("content-type")), body_of(crawl, answer)
 
 
@@ -181,6 +184,36 @@ def body_of(crawl: StoredCrawl, answer: Answer) -> bytes:
     record = read_record(crawl.folder.warc / stored.file, stored.offset, stored.length)
     size = answer.size if answer.size is not None else len(record.body)
     return decode_body(record.body, answer.header_values("content-encoding"), size).body
+
+
+def rendered_of(crawl: StoredCrawl, answer: Answer) -> bytes:
+    """The page as a browser left it, in UTF-8. ``WeftError`` says why there is none."""
+    row = crawl.connection.execute(
+        "SELECT w.file, r.warc_offset, r.warc_length, r.note FROM rendering r LEFT JOIN warc w ON w.id = r.warc"
+        " WHERE r.visit = ?",
+        (answer.visit,),
+    ).fetchone()
+    if row is None:
+        raise WeftError(f"{answer.url} was not rendered ({command('why', crawl.folder.path, answer.url)} tells more)")
+    file, offset, length, note = row
+    if file is None:
+        reason = note if crawl.spec.keep.archive else "the crawl keeps no bodies (--no-archive)"
+        raise WeftError(f"there is no rendered page of {answer.url}: {reason}")
+    from weft.store.warc.reader import read_record
+
+    return read_record(crawl.folder.warc / file, offset, length).body
+
+
+def page_of(crawl: StoredCrawl, answer: Answer) -> tuple[bytes, str | None]:
+    """What a reader of a page has before him, and its content type: as rendered where it was, else as received."""
+    from weft.parse.content import field_that_counts
+
+    is_rendered = crawl.connection.execute(
+        "SELECT 1 FROM rendering WHERE visit = ? AND warc IS NOT NULL", (answer.visit,)
+    ).fetchone()
+    if is_rendered is not None:
+        return rendered_of(crawl, answer), RENDERED_TYPE
+    return body_of(crawl, answer), field_that_counts(answer.header_values("content-type"))
 
 
 def never_answered(answer: Answer) -> WeftError:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from weft.derive.body import answer_of_visit, body_of
+from weft.derive.body import answer_of_visit, page_of
 from weft.extract.main_text import MainText, read_main_text, read_plain_text
 from weft.records import PageText
 
@@ -38,14 +38,12 @@ def _stored(crawl: StoredCrawl, visit: int, keywords: int) -> MainText | None:
 
 def _read_anew(crawl: StoredCrawl, visit: int, keywords: int) -> MainText | None:
     from weft.parse.bounds import memory_bound
-    from weft.parse.content import field_that_counts
     from weft.parse.text import document_of, visible_text
 
     answer = answer_of_visit(crawl, visit)
     if answer is None or answer.status is None:
         return None
-    body = body_of(crawl, answer)
-    content_type = field_that_counts(answer.header_values("content-type"))
+    body, content_type = page_of(crawl, answer)
     language = crawl.connection.execute("SELECT language FROM visit WHERE id = ?", (visit,)).fetchone()[0]
     document = document_of(body, content_type)
     text = visible_text(body, content_type) if document is None else ""

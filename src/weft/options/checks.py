@@ -10,6 +10,8 @@ from weft.spec import ScopeKind
 from weft.text.patterns import regex
 
 _HEADER_NAME = regex(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)
+_TIME = regex(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z ")
+_TIME_B = 25
 _LOG_BEGINS = b"time,purpose,url,"  # as the logs of ``observe`` do, which options need not load
 
 
@@ -207,15 +209,27 @@ def certificate_with_key(path: Path) -> None:
 
 def log_to_go_on_with(path: Path) -> None:
     """Raises ValueError where there is a file that is no log of weft's: nothing of somebody else's is written on."""
-    if not path.is_file():  # a pipe would keep us waiting
-        return
-    try:
-        with path.open("rb") as stream:
-            first = stream.read(len(_LOG_BEGINS))
-    except OSError:  # whoever writes it says what is wrong
-        return
+    first = _beginning_of(path, len(_LOG_BEGINS))
     if first and first != _LOG_BEGINS:
         raise ValueError(f"{path} is there, and is no log of weft's: name another file")
+
+
+def words_to_go_on_with(path: Path) -> None:
+    """Raises ValueError where there is a file that is no `--log-file` of weft's, whose lines begin with a time."""
+    first = _beginning_of(path, _TIME_B)
+    if first and not _TIME.fullmatch(first):
+        raise ValueError(f"{path} is there, and is no log of weft's: name another file")
+
+
+def _beginning_of(path: Path, size_b: int) -> bytes:
+    """The first bytes of a file; none where there is no plain file, or it cannot be read."""
+    if not path.is_file():  # a pipe would keep us waiting
+        return b""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(size_b)
+    except OSError:  # whoever writes it says what is wrong
+        return b""
 
 
 def text_file(path: Path) -> None:
@@ -224,3 +238,17 @@ def text_file(path: Path) -> None:
         path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise ValueError(f"{path} is not UTF-8 text") from None
+
+
+def viewport(text: str) -> str:
+    """The size of a window, or ValueError."""
+    width, cross, height = text.partition("x")
+    sizes = [int(part) for part in (width, height) if part.isascii() and part.isdecimal()]
+    if text != "mobile" and not (cross and len(sizes) == 2 and all(100 <= size <= 10_000 for size in sizes)):
+        raise ValueError(f"{text!r} is not WIDTHxHEIGHT, each from 100 to 10000, or mobile")
+    return text
+
+
+def blocked_types() -> tuple[str, ...]:
+    """What pages load and can do without."""
+    return ("image", "media", "font", "stylesheet", "script", "xhr", "document")

@@ -29,6 +29,8 @@ class CrawlOptions(TypedDict, total=False):
     max_time: float | str | None
     max_pages_per_site: int | str | None
     max_time_per_site: float | str | None
+    goal: str | None
+    goals: int | str | None
     timeout: float | str
     connect_timeout: float | str
     max_size: int | str
@@ -67,6 +69,18 @@ class CrawlOptions(TypedDict, total=False):
     resolve: str | Sequence[str]
     nameserver: str | Sequence[str]
     no_http2: bool
+    render: Literal["no", "auto", "always"]
+    browser: str | None
+    browser_sandbox: Literal["yes", "no"] | bool
+    render_wait: float | str
+    wait_for: str | None
+    page_script: str | PathLike[str] | None
+    viewport: str
+    scroll: int | str
+    click: bool
+    third_party: Literal["yes", "no"] | bool
+    block: str | Sequence[str]
+    tabs: int | str
     normalize: str | Sequence[str]
     drop_query: bool
     near_duplicates: float | str | None

@@ -22,6 +22,7 @@ def _link_kinds() -> Sequence[str]:
 
 READERS: dict[str, Kind] = {
     "addresses": several("HOST=ADDRESS", checks.resolution, "HOST=ADDRESS"),
+    "blocked types": choice("TYPES", checks.blocked_types, "types of what pages load"),
     "certificate with key": file(checks.certificate_with_key),
     "certificates": file(checks.certificates),
     "credentials": several("USER:PASSWORD@HOST", checks.credentials, "USER:PASSWORD@HOST"),
@@ -33,7 +34,7 @@ READERS: dict[str, Kind] = {
     "hosts": several("HOST", checks.host_with_port, "a host, or host:port"),
     "links": choice("KINDS", _link_kinds, "kinds of links"),
     "log": place(check=checks.log_to_go_on_with),
-    "log or screen": place(ON_SCREEN, check=checks.log_to_go_on_with),
+    "log or screen": place(ON_SCREEN, check=checks.words_to_go_on_with),
     "name servers": several("ADDRESS", checks.nameserver, "the address of a name server"),
     "networks": several("CIDR", checks.network, "a network such as 10.0.0.0/8"),
     "parts": own_parts(),
@@ -44,6 +45,8 @@ READERS: dict[str, Kind] = {
     "sites": site_paces(),
     "text": text("TEXT"),
     "text file": file(checks.text_file),
+    "viewport": text("WxH|mobile", checks.viewport, "WIDTHxHEIGHT, or mobile"),
+    "wait for": text("CSS|SECONDS"),
     "who": text("WHO"),
 }
 """What texts and lists can be, by the names that types of the specification use."""

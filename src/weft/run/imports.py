@@ -24,11 +24,14 @@ from weft.ports import Progress
 from weft.run.session import Plan, Run
 from weft.seeds.lists import Seed
 from weft.spec import CrawlSpec, Keep, Limits, Match, Politeness, Scope, Sitemaps, Traps
+from weft.store.listed import ListedAnswers
 from weft.store.warc.answers import WarcAnswers
 from weft.store.warc.foreign import Problem
 from weft.text.safe import shown
 
-ENDINGS = (".warc", ".warc.gz", ".wacz")
+ARCHIVES = (".warc", ".warc.gz", ".wacz")
+DOCUMENTS, LINKS = (".jsonl", ".ndjson"), (".csv",)
+Source = WarcAnswers | ListedAnswers
 _ROUNDS = 20  # start addresses that are found one by one; what is left then is given at once
 _LARGEST_B = 1 << 30
 
@@ -45,11 +48,15 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
 
 def import_files(files: Sequence[Path], target: Path, progress: Progress) -> Imported:
     """Makes a crawl of files; ``SpecError`` where a file is none that can be read, or the folder is not free."""
+    endings = (*ARCHIVES, *DOCUMENTS, *LINKS)
     for path in files:
-        if not path.name.lower().endswith(ENDINGS):
-            raise SpecError(f"{path}: an import takes files that end in {', '.join(ENDINGS)}")
+        if not path.name.lower().endswith(endings):
+            raise SpecError(f"{path}: an import takes files that end in {', '.join(endings)}")
         if not path.is_file():
             raise FolderError(f"cannot read {path}: there is no such file")
+    archives = [path.name.lower().endswith(ARCHIVES) for path in files]
+    if any(archives) and not all(archives):
+        raise SpecError("an import takes archives, or tables of pages and links, not both at once")
     folder = Folder(target)
     if folder.exists:
         raise FolderError(f"{target} holds a crawl: name a new folder with -o")
@@ -68,7 +75,7 @@ def import_files(files: Sequence[Path], target: Path, progress: Progress) -> Imp
         )  # fmt: skip
 
 
-def _run_all(plan: Plan, answers: WarcAnswers, progress: Progress) -> tuple[int, int]:
+def _run_all(plan: Plan, answers: Source, progress: Progress) -> tuple[int, int]:
     """Runs until every URL of the files is a page or was refused; pages and links stored."""
     urls = answers.urls()
     rounds = 0
@@ -95,7 +102,7 @@ def _unknown(folder: Folder, urls: Iterator[str]) -> Iterator[str]:
                 yield url
 
 
-def _spec_of(answers: WarcAnswers, first: str) -> CrawlSpec:
+def _spec_of(answers: Source, first: str) -> CrawlSpec:
     """The specification of an import: all that the files hold, as fast as they are read."""
     is_ours = answers.software.startswith("weft/") and answers.has_all_robots
     free = dict.fromkeys(Traps.__struct_fields__, 0)
@@ -112,21 +119,30 @@ def _spec_of(answers: WarcAnswers, first: str) -> CrawlSpec:
 
 
 @contextmanager
-def _answers(files: Sequence[Path], work: Path, progress: Progress) -> Iterator[WarcAnswers]:
-    answers = WarcAnswers(work)
+def _answers(files: Sequence[Path], work: Path, progress: Progress) -> Iterator[Source]:
+    answers: Source = WarcAnswers(work) if files[0].name.lower().endswith(ARCHIVES) else ListedAnswers(work)
     try:
         for number, path in enumerate(files):
             progress(f"reading {path.name}", number, len(files))
-            if path.name.lower().endswith(".wacz"):
-                for inner in _unzipped(path, work / f"wacz{number}"):
-                    answers.add(inner, f"{path.name}: {inner.name}")
+            if isinstance(answers, WarcAnswers):
+                _add_archive(answers, path, work / f"wacz{number}")
+            elif path.name.lower().endswith(LINKS):
+                answers.add_links(path)
             else:
-                answers.add(path, path.name)
+                answers.add_documents(path)
         yield answers
     except OSError as error:
         raise FolderError(f"cannot read {error.filename or files[0]}: {error.strerror or error}") from error
     finally:
         answers.close()
+
+
+def _add_archive(answers: WarcAnswers, path: Path, work: Path) -> None:
+    if not path.name.lower().endswith(".wacz"):
+        answers.add(path, path.name)
+        return
+    for inner in _unzipped(path, work):
+        answers.add(inner, f"{path.name}: {inner.name}")
 
 
 def _unzipped(path: Path, work: Path) -> Iterator[Path]:
@@ -144,7 +160,7 @@ def _unzipped(path: Path, work: Path) -> Iterator[Path]:
         raise FolderError(f"{path} is no sound WACZ file: {error}") from error
 
 
-def _told(answers: WarcAnswers) -> list[str]:
+def _told(answers: Source) -> list[str]:
     return [_words(name, problem) for name, problem in answers.problems]
 
 

@@ -33,7 +33,7 @@ from weft.run.recrawl import NextPass, next_pass
 from weft.run.results import check_repository
 from weft.run.signals import ending_signals
 from weft.seeds.lists import Seed, default_folder, read_seeds
-from weft.spec import CrawlSpec, Politeness, SitePace
+from weft.spec import CrawlSpec, Limits, Politeness, RenderMode, SitePace
 from weft.store.state import is_seeded
 from weft.store.warc.recovery import our_files
 from weft.text.human import command
@@ -71,7 +71,9 @@ def plan_crawl(spec: CrawlSpec, output: str | None, *, fresh: bool, warn: Tell) 
     folder = Folder(Path(output or default_folder(seeds[0])))
     check_parts(spec.plugins.parts, folder.path)
     _check_extras(spec)
+    _check_browser(spec)
     check_repository(spec, folder)
+    _check_goal(spec.limits)
     if folder.exists and fresh:
         with folder.lock():
             aside = folder.set_aside()
@@ -98,7 +100,9 @@ def plan_resume(spec: CrawlSpec, folder: Folder, warn: Tell) -> Plan:
     """The crawl of a folder with the limits given now."""
     check_parts(spec.plugins.parts, folder.path)
     _check_extras(spec)
+    _check_browser(spec)
     check_repository(spec, folder)
+    _check_goal(spec.limits)
     _make_ready(folder)
     old = read_spec(folder.spec)
     seeds = [] if _has_begun(folder, warn) else read_seeds(spec.seeds, warn)
@@ -113,6 +117,14 @@ def _check_extras(spec: CrawlSpec) -> None:
     """Installs, or misses, the libraries of a crawl before it asks for anything."""
     if spec.files.has_any:
         need("documents")
+
+
+def _check_browser(spec: CrawlSpec) -> None:
+    """Raises ``SpecError`` before anything is asked where pages cannot be rendered as the user wants."""
+    if spec.browser.render is not RenderMode.NO:
+        from weft.fetch.browser.launch import check_browser
+
+        check_browser(spec)
 
 
 def _write_spec(folder: Folder, spec: CrawlSpec) -> None:
@@ -253,10 +265,19 @@ class Run:
             if fork_server is not None:
                 fork_server.close()
 
+    def _end_with_goals(self) -> None:
+        if self._crawl is not None:
+            self._crawl.stop(StopReason.GOALS)
+
     async def _main(
         self, observers: Sequence[Observer], tell: Tell | None, fork_server: ForkServer | None
     ) -> StopReason:
         plan = self.plan
+        goal = plan.spec.limits.goal
+        if goal is not None:
+            from weft.run.goals import GoalWatch
+
+            observers = [*observers, GoalWatch(goal, plan.spec.limits, plan.folder, self._end_with_goals)]
         async with open_crawl(
             plan.spec,
             plan.folder,
@@ -274,6 +295,16 @@ class Run:
                     "the site is on this machine or in a private network: --delay 0 --per-host 8 is allowed, and faster"
                 )
             return await run_crawl(crawl)
+
+
+def _check_goal(limits: Limits) -> None:
+    """Raises ``SpecError`` where the goal cannot be understood, before anything is written."""
+    if limits.goal is not None:
+        from weft.derive.goals import Goals
+
+        Goals(limits.goal)
+    elif limits.goals is not None:
+        raise SpecError("--goals N needs --goal EXPRESSION")
 
 
 def _has_usual_pace(spec: CrawlSpec) -> bool:

@@ -16,7 +16,7 @@ CookieValues = tuple[str, str, str, str | None, float | None]
 
 
 class StoredState:
-    """Reads and writes the tables ``meta``, ``run``, ``cookie``, ``trap`` and ``scope_site``.
+    """Reads and writes the tables ``meta``, ``run``, ``cookie``, ``trap``, ``template`` and ``scope_site``.
 
     Writing happens inside the caller's transaction.
     """
@@ -190,6 +190,14 @@ class StoredState:
     def keep_traps(self, rows: Iterable[tuple[str, int | bytes]]) -> None:
         """Budgets of traps that changed since the last tick."""
         self._db.executemany("INSERT OR REPLACE INTO trap VALUES(?, ?)", rows)
+
+    def templates(self) -> list[tuple[str, str, int, int, int, int]]:
+        """What is known of the templates of pages: key, example, samples, gained, skipped, late."""
+        return self._db.execute("SELECT key, example, samples, gained, skipped, late FROM template").fetchall()
+
+    def keep_templates(self, rows: Iterable[tuple[str, str, int, int, int, int]]) -> None:
+        """Templates of which something was learnt since the last tick."""
+        self._db.executemany("INSERT OR REPLACE INTO template VALUES(?, ?, ?, ?, ?, ?)", rows)
 
     def scope_sites(self) -> list[str]:
         """Sites that belong to the crawl because a seed redirects there."""

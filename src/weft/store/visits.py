@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from weft.db.connection import insert
-from weft.records import Facts, FileFacts, FilePosition, PageText, Visit
+from weft.records import Facts, FileFacts, FilePosition, PageText, Rendering, Visit
 from weft.store.bodies import SharedBodies
 
 _OWN = ("id", "page", "url", "purpose", "attempt", "out_links", "external_links", "warc")
@@ -92,6 +92,7 @@ class SqlStore:
         positions: Mapping[str, FilePosition],
         sketches: Sequence[tuple[int, bytes]] = (),
         texts: Sequence[tuple[int, PageText]] = (),
+        renderings: Sequence[tuple[int, Rendering]] = (),
         files: Sequence[tuple[int, FileFacts]] = (),
     ) -> None:
         """All of one tick, inside the caller's transaction."""
@@ -105,7 +106,16 @@ class SqlStore:
         self._db.executemany("INSERT INTO sketch VALUES(?, ?)", sketches)
         write_texts(self._db, texts)
         self._db.executemany(_FILE_FACT, [(visit, *msgspec.structs.astuple(facts)) for visit, facts in files])
+        self._db.executemany(
+            "INSERT INTO rendering VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [self._rendering_row(visit, rendering) for visit, rendering in renderings],
+        )
         self._db.executemany("INSERT OR REPLACE INTO counter VALUES(?, ?)", list(self.totals.items()))
+
+    def _rendering_row(self, visit: int, rendering: Rendering) -> tuple[object, ...]:
+        """A row of ``rendering``: the visit, what is told of it, and its place in the archive."""
+        *told, place = msgspec.structs.astuple(rendering)
+        return visit, *told, self.warc_id(place.file) if place.file else None, place.offset, place.length
 
     def bug(self, at_ms: int, url: str, traceback: str) -> None:
         self.totals["bugs"] += 1

@@ -21,11 +21,13 @@ from weft.folder import Folder
 from weft.judge.files import WantedFiles
 from weft.plugins import LoadedPlugins
 from weft.ports import Answers, Workers
-from weft.spec import CrawlSpec
+from weft.spec import CrawlSpec, RenderMode
 from weft.store.bodies import SharedBodies
 from weft.store.warc.archive import FindBody
 
 if TYPE_CHECKING:
+    from weft.crawl.rendering import Rules
+    from weft.fetch.browser.fetcher import RenderingFetcher
     from weft.workers.fork_server import ForkServer
     from weft.workers.pool import WorkerPool
     from weft.workers.rate import SharedRate
@@ -44,6 +46,7 @@ class Asking(NamedTuple):
     find_body: FindBody
     share_bodies: Callable[[SharedBodies], None]
     answers: Answers | None = None  # in the place of the network
+    rendering: Rules | None = None  # for the requests of rendered pages; None: no page is rendered
 
     @property
     def prefix(self) -> str:
@@ -52,6 +55,8 @@ class Asking(NamedTuple):
 
 def processes_of(spec: CrawlSpec) -> int:
     """How many processes may ask, the one that keeps the crawl among them."""
+    if spec.browser.render is not RenderMode.NO:  # the browser has processes of its own, and they take the time
+        return 1
     return min(spec.politeness.processes or usable_cores(), spec.politeness.workers)
 
 
@@ -112,11 +117,27 @@ async def _local(asking: Asking, rate: SharedRate | None) -> AsyncIterator[Local
                 spec, asking.folder.warc, asking.prefix, mark, asking.find_body, fetcher.request_head
             )
             try:
-                yield LocalWorker(downloader, pipeline)
+                if asking.rendering is None:
+                    yield LocalWorker(downloader, pipeline)
+                else:
+                    async with _renders(asking, asking.rendering, downloader) as renders:
+                        yield LocalWorker(renders, pipeline, renders)
             finally:
                 pipeline.archive.close()
     finally:
         mark.close()
+
+
+@asynccontextmanager
+async def _renders(asking: Asking, rules: Rules, fetcher: Fetcher) -> AsyncIterator[RenderingFetcher]:
+    """The fetcher with a browser beside it, and another fetcher for what pages load."""
+    from weft.crawl.rendering import rendering
+
+    loads = Fetcher(
+        asking.spec, asking.policy, jar=asking.jar, seed_origins=asking.seed_origins, epoch_ms=asking.clock.epoch_ms
+    )
+    async with loads, rendering(asking.spec, rules, fetcher, loads) as renders:
+        yield renders
 
 
 @asynccontextmanager

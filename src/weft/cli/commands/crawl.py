@@ -17,4 +17,4 @@ if TYPE_CHECKING:
 def run(args: argparse.Namespace) -> int:
     order = crawl_order(args.seeds, options_given(args), config=args.config, warn=warn)
     plan = plan_crawl(order.spec, order.run.output, fresh=order.run.fresh, warn=warn)
-    return run_passes(plan, quiet=order.run.quiet, log=order.run.log, watch=order.run.watch)
+    return run_passes(plan, order.run)

@@ -1,4 +1,4 @@
-"""weft import: a crawl folder from other crawlers' WARC and WACZ files."""
+"""weft import: a crawl folder from other crawlers' WARC and WACZ files, or from tables of documents and links."""
 
 from __future__ import annotations
 

@@ -24,4 +24,4 @@ def run(args: argparse.Namespace) -> int:
         raise FolderError(f"{folder.path} holds no crawl (there is no {folder.spec.name} in it): {HOW_TO_BEGIN}")
     order = resume_order(folder.path, options_given(args), warn=warn)
     plan = plan_resume(order.spec, folder, warn)
-    return run_passes(plan, quiet=order.run.quiet, log=order.run.log, watch=order.run.watch)
+    return run_passes(plan, order.run)

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from weft.derive.body import Answer, answer_of, body_of, never_answered
+from weft.derive.body import Answer, answer_of, body_of, never_answered, page_of, rendered_of
 from weft.derive.nearest import nearest_urls
 from weft.derive.read import Page, StoredCrawl
 from weft.errors import WeftError
@@ -22,17 +22,19 @@ def run(args: argparse.Namespace) -> int:
         if page_id is None or page is None:
             raise WeftError(_not_known(crawl, url))
         answer = answer_of(crawl, page_id)
-        if not (args.headers or args.body or args.text or args.markdown):
+        if not (args.headers or args.body or args.text or args.markdown or args.rendered):
             print("\n".join(shown(line) for line in _summary(page, answer)))
             return 0
         if answer is None:
             raise WeftError(f"{page.url} was never asked ({command('why', crawl.folder.path, page.url)} tells more)")
         if args.headers:
             _print_headers(answer)
+        elif args.rendered:
+            _print_rendered(rendered_of(crawl, answer))
         elif args.body:
             _print_body(body_of(crawl, answer), answer)
         elif args.text:
-            _print_text(_visible_text_of(body_of(crawl, answer), answer))
+            _print_text(_visible_text_of(*page_of(crawl, answer)))
         else:
             _print_text(_markdown_of(crawl, answer))
     return 0
@@ -68,11 +70,17 @@ def _print_body(body: bytes, answer: Answer) -> None:
     print(shown_text(decode(body, sniff_encoding(body, charset_of(content_type)))))
 
 
-def _visible_text_of(body: bytes, answer: Answer) -> str:
-    from weft.parse.content import field_that_counts
+def _print_rendered(html: bytes) -> None:
+    if sys.stdout.isatty():
+        print(shown_text(html.decode("utf-8", "replace")))
+    else:
+        sys.stdout.buffer.write(html)
+
+
+def _visible_text_of(body: bytes, content_type: str | None) -> str:
     from weft.parse.text import visible_text
 
-    return visible_text(body, field_that_counts(answer.header_values("content-type")))
+    return visible_text(body, content_type)
 
 
 def _markdown_of(crawl: StoredCrawl, answer: Answer) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from weft.cli.machine import print_json
 from weft.derive.read import StoredCrawl
+from weft.derive.rendering import PageRendering
 from weft.derive.why import Attempt, Found, RobotsSays, Story, story_of
 from weft.text.human import counted
 from weft.text.safe import shown
@@ -47,6 +48,8 @@ def lines_of(story: Story) -> Iterator[str]:
         yield _told("body", f"{place}, {counted(story.body.warc_length, 'byte')}, {story.body.digest}")
         if story.body.stored_with is not None:
             yield _told("", f"the same bytes as {story.body.stored_with}, stored with it")
+    if story.rendering is not None:
+        yield from _rendering(story.rendering)
     yield from (_told("like it" if number == 0 else "", url) for number, url in enumerate(story.nearest))
 
 
@@ -62,6 +65,18 @@ def _where(found: Found) -> str:
     link = f" by a link of kind {found.kind}" if found.kind else ""
     anchor = f' "{found.anchor[:80]}"' if found.anchor else ""
     return f"on {found.on}{link}{anchor}, at {found.at}, depth {found.depth}"
+
+
+def _rendering(found: PageRendering) -> Iterator[str]:
+    if found.rendered:
+        brought = f"{counted(found.new_links, 'new link')}, {counted(found.new_text, 'character')} more text"
+        yield _told("rendered", f"in {found.took_ms} ms with {counted(found.requests, 'request')}: {brought}")
+    else:
+        yield _told("rendered", "no, it is taken as it was received")
+    if found.note is not None:
+        yield _told("", found.note)
+    if found.template is not None:
+        yield _told("", f"{found.template.sentence} (the first is {found.template.example})")
 
 
 def _identity(story: Story) -> Iterator[str]:

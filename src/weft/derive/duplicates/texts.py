@@ -8,12 +8,11 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import numpy as np
 
-from weft.derive.body import answer_of_visit, body_of
+from weft.derive.body import answer_of_visit, page_of
 from weft.derive.read import StoredCrawl
 from weft.errors import SpecError, WeftError
 from weft.judge.likeness import Likeness, Sketches
 from weft.judge.sketch import Hashes, kept_text, shingles, sketch_size, sketcher
-from weft.parse.content import field_that_counts
 from weft.parse.text import plain_text
 from weft.spec import Limits, MinHash
 
@@ -84,10 +83,10 @@ class Texts:
         if answer is None:
             return ""
         try:
-            body = body_of(self._crawl, answer)
+            body, content_type = page_of(self._crawl, answer)
         except WeftError:  # without its body a page has no text, and is like no other
             return ""
-        return plain_text(body, field_that_counts(answer.header_values("content-type")))
+        return plain_text(body, content_type)
 
 
 def _max_memory_b(crawl: StoredCrawl) -> int:

@@ -14,7 +14,7 @@ from weft.errors import SpecError
 from weft.ports import Progress
 
 FILE_FORMS = ("warc", "wacz", "index", "sqlite")
-FOLDER_FORMS = ("mirror", "parquet", "sitemap", "jsonl")
+FOLDER_FORMS = ("mirror", "parquet", "sitemap", "jsonl", "markdown")
 FORMS = (*FILE_FORMS, *FOLDER_FORMS)
 """Forms that are one file, then forms that are a folder."""
 

@@ -19,7 +19,13 @@ _ENDINGS = {
     "index": (),
     "sqlite": (".db", ".sqlite", ".sqlite3"),
 }
-_SIGNS = {"mirror": "files.tsv", "parquet": "pages.parquet", "sitemap": "sitemap.xml", "jsonl": "pages.jsonl"}
+_SIGNS = {
+    "mirror": "files.tsv",
+    "parquet": "pages.parquet",
+    "sitemap": "sitemap.xml",
+    "jsonl": "pages.jsonl",
+    "markdown": "files.tsv",
+}
 
 
 def export_crawl(
@@ -138,6 +144,13 @@ def _mirror(chosen: Chosen, work: Path, made: Path, target: Path) -> _Counts:
     return write_mirror(chosen, made)
 
 
+def _markdown(chosen: Chosen, work: Path, made: Path, target: Path) -> _Counts:
+    from weft.derive.export.markdown import write_markdown
+
+    made.mkdir()
+    return *write_markdown(chosen, made), 0
+
+
 _WRITERS: dict[str, Callable[[Chosen, Path, Path, Path], _Counts]] = {
     "warc": _warc,
     "wacz": _wacz,
@@ -147,4 +160,5 @@ _WRITERS: dict[str, Callable[[Chosen, Path, Path, Path], _Counts]] = {
     "jsonl": _jsonl,
     "sitemap": _sitemap,
     "mirror": _mirror,
+    "markdown": _markdown,
 }

@@ -11,6 +11,7 @@ from types import TracebackType
 
 from weft.derive.duplicates.verdicts import settings_of
 from weft.derive.read import StoredCrawl
+from weft.derive.rendering import rendering_of_crawl
 from weft.derive.stats.across import across_sites
 from weft.derive.stats.against import compare
 from weft.derive.stats.chains import chains_of
@@ -88,6 +89,7 @@ class Statistics:
             domains=self._domains(visited),
             across=across_sites([(self._site_name(site), *self._nodes_of(site)) for site in self.site_ids]),
             against=None if against is None else compare(crawl, against, self.known, self.upto, progress),
+            rendering=rendering_of_crawl(crawl),
         )
 
     def __enter__(self) -> Statistics:

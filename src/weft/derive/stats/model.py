@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from weft.derive.rendering import CrawlRendering
+
 Counts = dict[str, int]
 
 
@@ -242,3 +244,4 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     domains: Domains
     across: Across
     against: Against | None
+    rendering: CrawlRendering | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
+from weft.derive.rendering import CrawlRendering
 from weft.derive.stats.gather import Statistics
 from weft.derive.stats.model import Across, Against, AgainstSite, Numbers, Totals
 from weft.text.human import command, counted, human_bytes, human_seconds
@@ -69,11 +70,24 @@ def _pages(totals: Totals) -> Iterator[str]:
     if whole.images_without_alt or whole.large_images:
         yield _told("", f"stored: {whole.images_without_alt:,} without alt, {whole.large_images:,} over 100 KB")
     yield _told("documents", f"{whole.binary:,}: {_counted(whole.documents)}; {_mean(whole.mean_documents)} a page")
+    if totals.rendering is not None:
+        yield from _rendering(totals.rendering)
     if whole.errors:
         yield _told("errors", _counted(whole.errors))
     yield _told("robots.txt", f"{counted(whole.robots_refused, 'URL')} refused")
     if whole.refused:
         yield _told("refused", _counted(whole.refused))
+
+
+def _rendering(found: CrawlRendering) -> Iterator[str]:
+    failed = f"; {found.failed:,} could not be rendered" if found.failed else ""
+    brought = f"it brought links or text to {found.gained:,}"
+    yield _told("rendered", f"{counted(found.pages, 'page')}, {brought}; {counted(found.requests, 'request')}{failed}")
+    for one in found.templates[:_LISTED]:
+        left_out = f"; {counted(one.skipped, 'page')} left out" if one.skipped else ""
+        lost = f", {one.late:,} found later to need it" if one.late else ""
+        yield _told("", f"{one.example}: of {one.samples:,} like it {one.gained:,} gained something{left_out}{lost}")
+    yield from _more(len(found.templates), _LISTED, "--json has them")
 
 
 def _links(totals: Totals) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from weft.derive.explanations import CAUSES
 from weft.derive.read import Page, StoredCrawl
+from weft.derive.rendering import rendering_of_page
 from weft.derive.why.facts import attempts_of, body_of, found_of, rewritten_of, robots_of, same_body_of, spec_of
 from weft.derive.why.refusals import matches, max_depth_of, refusal_of
 from weft.derive.why.story import Found, RobotsSays, Story
@@ -42,6 +43,7 @@ def known_story(crawl: StoredCrawl, url: str, page_id: int, page: Page) -> Story
         noindex=page.noindex,
         nofollow=page.nofollow,
         body=body_of(crawl, page_id),
+        rendering=rendering_of_page(crawl, page_id),
     )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from weft.derive.rendering import PageRendering
+
 
 class Rewriting(msgspec.Struct, frozen=True, kw_only=True):
     """One rule of --normalize that changed something on the way from the URL to its key."""
@@ -94,4 +96,5 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     noindex: bool = False
     nofollow: bool = False
     body: Body | None = None
+    rendering: PageRendering | None = None
     nearest: list[str] = []

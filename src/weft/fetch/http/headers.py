@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from weft.errors import SpecError
 from weft.fetch.cookies import Cookies
-from weft.records import Lease
+from weft.records import Asked, Lease
 from weft.spec import CrawlSpec, Identity, Network
 from weft.text.version import __version__
 from weft.url import origin_of, site_and_path_of
@@ -37,6 +37,7 @@ class RequestHeaders:
         self._epoch_ms = epoch_ms
         self._seed_origins = seed_origins
         self.plain, self._secret = _base_lines(spec.identity)
+        self._by_name = {line.partition(b":")[0].decode("latin-1").lower(): line for line in self.plain}
         self._plain_block = b"".join([line + b"\r\n" for line in self.plain])
         self._passwords = _parse_auth(spec.network, seed_origins)
         self._place, self._path_at, self._behind_path = "-", 0, b""  # of the origin shown last: all but the path
@@ -44,9 +45,20 @@ class RequestHeaders:
     def lines(self, lease: Lease) -> list[bytes]:
         """All header lines but Host: ``plain`` itself for every lease that needs nothing of its own."""
         own = self._validators(lease) if lease.etag or lease.last_modified else []
+        plain = self.plain if lease.asked is None else self._merged(lease.asked)
         if self._passwords or self._secret or (self._jar is not None and not self._jar.is_empty):
             own += self._secrets(lease.url)
-        return self.plain + own if own else self.plain
+        return plain + own if own else plain
+
+    def _merged(self, asked: Asked) -> list[bytes]:
+        """Our lines and those of a page's script, which replace ours but for who we are and what the user says."""
+        theirs = {
+            name.lower(): _wire(name) + b": " + _wire(value) for name, value in asked.lines if _is_sound(name, value)
+        }
+        theirs.update((name, line) for name, line in self._by_name.items() if name != "accept" or name not in theirs)
+        if asked.body:
+            theirs["expect"] = b"Expect:"  # libcurl would wait for a leave to send it
+        return list(theirs.values())
 
     def shown_head(self, lease: Lease) -> bytes:
         """The request as it went out, for the archive, without cookies and credentials."""
@@ -58,10 +70,19 @@ class RequestHeaders:
             self._path_at = len(url) - len(path)
             self._place = url[: self._path_at] + "/"
             self._behind_path = b" HTTP/1.1\r\nHost: %b\r\n%b" % (site.encode(), self._plain_block)
-        own = b""
+        own, method = b"", b"GET"
+        if lease.asked is not None:
+            method = lease.asked.method.encode()
+            secret = ("authorization", "cookie")
+            lines = [
+                _wire(name) + b": " + _wire(value) + b"\r\n"
+                for name, value in lease.asked.lines
+                if _is_sound(name, value) and name.lower() not in self._by_name and name.lower() not in secret
+            ]
+            own = b"".join(lines)
         if lease.etag or lease.last_modified:
             own = b"".join([line + b"\r\n" for line in self._validators(lease)])
-        return b"GET %b%b%b\r\n" % (path.encode(), self._behind_path, own)
+        return b"%b %b%b%b\r\n" % (method, path.encode(), self._behind_path, own)
 
     def _validators(self, lease: Lease) -> list[bytes]:
         own: list[bytes] = []
@@ -92,6 +113,11 @@ class RequestHeaders:
         if password:
             own.append(b"Authorization: Basic " + password)
         return own
+
+
+def _is_sound(name: str, value: str) -> bool:
+    """Whether a header line can be sent as it is."""
+    return name.isascii() and name.isprintable() and ":" not in name and not any(sign in value for sign in "\r\n\0")
 
 
 def _wire(text: str) -> bytes:

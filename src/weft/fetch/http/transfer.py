@@ -14,7 +14,7 @@ from weft.fetch.http.causes import Progress
 from weft.fetch.http.watch import received_b
 from weft.fetch.resolve import address_of_host
 from weft.fetch.robots import MAX_BODY_B as ROBOTS_B
-from weft.records import FILE, PAGE, Lease, Purpose
+from weft.records import FILE, PAGE, Asked, Lease, Purpose
 from weft.spec import MAX_SITEMAP_B
 from weft.url import host_of, request_target_of
 
@@ -49,6 +49,7 @@ class Transfer:
 
     def __init__(self, fetcher: Fetcher, certified: bool) -> None:
         self._fetcher = fetcher
+        self._is_own = False  # the last request had a method, a body or header lines of its own
         self.certified = certified  # shows the user's certificate to those who ask; cannot be taken back
         self.lease: Lease = NO_LEASE
         self.added = False  # libcurl has it
@@ -87,15 +88,7 @@ class Transfer:
         lease = self.lease
         url = lease.url
         secure = url.startswith("https:")
-        # rules count as far as RFC 9309 has them read, and sitemaps up to their own bound, however small the pages are
-        # that the user wants
-        purpose = lease.purpose
-        if purpose is PAGE:
-            self.max_size_b = self._fetcher.max_size_b
-        elif purpose is FILE:
-            self.max_size_b = self._fetcher.max_file_b
-        else:
-            self.max_size_b = ROBOTS_B if purpose is _ROBOTS else MAX_SITEMAP_B
+        self.max_size_b = self._fetcher.max_size_b if lease.purpose is PAGE else self._bound_of(lease.purpose)
         self.addresses = addresses
         self.renewed = False
         self._set(pycurl.URL, url)
@@ -106,12 +99,36 @@ class Transfer:
                     self.curl.unsetopt(pycurl.SHARE)
                 self.curl.setopt(pycurl.SHARE, sessions)
                 self._sessions = sessions
+        if lease.asked is not None or self._is_own:
+            self._ask(lease.asked)
         # libcurl writes %2e as %2E in the URL's path; what was found is asked. A proxy needs the whole URL.
         whole = self._fetcher.proxied and not secure
         self._set(pycurl.REQUEST_TARGET, url if whole else request_target_of(url))
         # An error in TLS on the first attempt may have been the wish for a certificate: listen at the next.
         if self.probing or (secure and lease.attempt > 1):
             self.listen(secure and lease.attempt > 1)
+
+    def _bound_of(self, purpose: Purpose) -> int:
+        """The most that counts of a body. robots.txt and sitemaps have bounds of their own, however small pages are."""
+        if purpose is _ROBOTS:
+            return ROBOTS_B
+        if purpose is FILE:
+            return self._fetcher.max_file_b
+        return MAX_SITEMAP_B if purpose is Purpose.SITEMAP else self._fetcher.max_size_b
+
+    def _ask(self, asked: Asked | None) -> None:
+        """Set the method and the body of a request; None: those of any other."""
+        curl, method = self.curl, asked.method if asked is not None else "GET"
+        self._is_own = asked is not None
+        curl.setopt(pycurl.NOBODY, method == "HEAD")
+        if asked is not None and asked.body:
+            curl.setopt(pycurl.POSTFIELDS, asked.body)
+        elif method != "HEAD":
+            curl.setopt(pycurl.HTTPGET, 1)
+        if method in ("GET", "HEAD") and not (asked is not None and asked.body):
+            curl.unsetopt(pycurl.CUSTOMREQUEST)
+        else:
+            curl.setopt(pycurl.CUSTOMREQUEST, method)
 
     def agree(self, terms: Terms) -> None:
         """Set the options that may differ from the handle's last request, where they do."""

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import lru_cache, partial
 
 from weft.errors import Cause
-from weft.records import NOT_MODIFIED, NOWHERE, Concluded, Failure, Fetched, FilePosition, Lease, Place
+from weft.records import NOT_MODIFIED, NOWHERE, RENDERED_TYPE, Concluded, Failure, Fetched, FilePosition, Lease, Place
 from weft.store.visits import StoredBody
 from weft.store.warc.writer import Exchange, RevisitOf, WarcWriter, payload_digest
 
@@ -35,7 +35,7 @@ class WarcArchive:
                 return NOWHERE
             case Failure(cause=cause, detail=detail):
                 return self._writer.write_metadata(lease.url, moment, {"cause": cause.value, "detail": detail})
-            case Fetched() if facts.cause is not None:  # too large a file: it is not kept in part
+            case Fetched() if facts.cause == Cause.FILE_TOO_LARGE.value:  # a file is not kept in part
                 return NOWHERE
             case Fetched():
                 same_as = None
@@ -53,6 +53,12 @@ class WarcArchive:
                     is_unchanged=answer.status == NOT_MODIFIED and lease.is_conditional,
                 )
                 return self._writer.write_exchange(exchange, same_as)
+
+    def keep_rendered(self, done: Concluded, html: str) -> Place:
+        """Puts a page as its scripts left it into the archive's buffer; where its record lies."""
+        moment = _moment(done.facts.started_ms // 1000)
+        block = html.encode("utf-8", "replace")
+        return self._writer.write_conversion(done.lease.url, moment, block, RENDERED_TYPE)
 
     def _same_payload(self, body_hash: int, digest: str) -> RevisitOf | None:
         """The committed record that a revisit record may name."""
@@ -84,6 +90,9 @@ class NoArchive:
         if done.facts.hash is None or not isinstance(answer, Fetched):
             return NOWHERE
         return Place(digest=payload_digest(answer.body))
+
+    def keep_rendered(self, done: Concluded, html: str) -> Place:
+        return NOWHERE
 
     def flush(self) -> None:
         return

@@ -195,6 +195,17 @@ class WarcWriter:
         length = self._append(self._record("metadata", self._new_id(), about, _FIELDS, _warc_fields(fields)))
         return Place(self._name, offset, length)
 
+    def write_conversion(self, url: str, date: datetime, block: bytes, media: str) -> Place:
+        """The place of a conversion record: another form of what was received, e.g. a page that scripts have made."""
+        self._make_room()
+        about = (
+            f"WARC-Date: {_iso(date)}\r\nWARC-Target-URI: {_safe_url(url)}\r\n"
+            f"WARC-Payload-Digest: {payload_digest(block)}\r\n"
+        )
+        offset = self._disk_b + self._buffered_b
+        length = self._append(self._record("conversion", self._new_id(), about, media, block))
+        return Place(self._name, offset, length)
+
     def copy(self, exchange: bytes, first_b: int) -> Place:
         """The place of an exchange that is taken as it lies in another file of this codec.
 
