@@ -20,6 +20,7 @@ NEVER_IN_A_PLAIN_CRAWL = {
     "pyarrow", "numpy", "pandas", "scipy", "igraph", "tantivy", "playwright", "nicegui", "psycopg", "ray",
     "pycares",  # only where a name is to be resolved
     "re2",  # only for --accept and --reject
+    "phonenumbers", "weft.extract",  # only for --extract and the like
     "weft.fetch.decode", "brotli", "zstandard",  # only for bodies that are packed
     "turbohtml.detect",  # only where nothing says which encoding it is
     "publicsuffixlist", "difflib", "tomllib", "tempfile", "email.utils", "http.client", "unittest", "pdb",

@@ -109,7 +109,7 @@ class CrawlOptions(TypedDict, total=False):
     select: str | Sequence[str]
     xpath: str | Sequence[str]
     find: str | Sequence[str]
-    record: str | Sequence[str]
+    record: str | Sequence[str] | Mapping[str, Mapping[str, str | Mapping[str, str | bool]]]
     no_archive: bool
     warc_size: int | str
     block_digest: bool

@@ -40,6 +40,8 @@ def _required_type(option: Option, bare: object) -> str:
         return f"Literal[{words}]" + (" | bool" if "yes" in set(bare) else "")
     if option.name == "site":
         return "str | Sequence[str] | Mapping[str, Mapping[str, str | float]]"
+    if option.name == "record":
+        return "str | Sequence[str] | Mapping[str, Mapping[str, str | Mapping[str, str | bool]]]"
     if option.kind.many:
         return "str | Sequence[str]"
     if bare is str:
