@@ -22,7 +22,20 @@ use_source_tree()
 VOLATILE = ("url", "fetched_at", "server_date", "response_ms", "warc_file", "warc_offset", "found_on")
 # Of a URL that was never admitted: which of its links was met first.
 BY_CHANCE = ("depth", "reason")
-NUMBERS = ("known", "refused", "waiting", "running", "completed", "errors", "pages", "links", "hosts", "bytes", "bugs")
+NUMBERS = (
+    "known",
+    "refused",
+    "waiting",
+    "running",
+    "completed",
+    "errors",
+    "pages",
+    "links",
+    "items",
+    "hosts",
+    "bytes",
+    "bugs",
+)
 
 
 @dataclass(frozen=True)
@@ -31,13 +44,16 @@ class Result:
 
     pages: dict[str, dict[str, object]]
     links: dict[str, list[tuple[object, ...]]]
+    items: dict[str, list[tuple[object, ...]]]
     numbers: dict[str, object]
 
 
 def result_of(folder: Path) -> Result:
     """What a stored crawl found. Pages go by their keys: which spelling of a key is found first is chance."""
+    from weft.derive.items.rows import Wanted, items_of, row_type
     from weft.derive.read import StoredCrawl
 
+    items: dict[str, list[tuple[object, ...]]] = {}
     pages: dict[str, dict[str, object]] = {}
     links: dict[str, list[tuple[object, ...]]] = {}
     keys: dict[str | None, str] = {}
@@ -53,9 +69,13 @@ def result_of(folder: Path) -> Result:
         for link in crawl.links():
             row = tuple(getattr(link, name) for name in link.__struct_fields__ if name != "source")
             links.setdefault(keys.get(link.source, link.source), []).append(row)
+        wanted = Wanted(doubtful=True)
+        for item in items_of(crawl, wanted, row_type(crawl, wanted)):
+            names = (name for name in item.__struct_fields__ if name not in ("page", "first_seen", "last_seen"))
+            items.setdefault(keys.get(item.page, item.page), []).append(tuple(getattr(item, name) for name in names))
         status = crawl.status()
     numbers = {name: getattr(status, name) for name in (*NUMBERS, "state", "stop_reason")}
-    return Result(pages, links, numbers)
+    return Result(pages, links, items, numbers)
 
 
 def differences(one: Result, other: Result) -> list[str]:
@@ -76,6 +96,9 @@ def differences(one: Result, other: Result) -> list[str]:
                 if before[name] != after.get(name)
             ]
             found.append(f"page {key}: {', '.join(fields)}")
+    for page in sorted(one.items.keys() | other.items.keys()):
+        if one.items.get(page) != other.items.get(page):
+            found.append(f"items of {page}: {_link_difference(one.items.get(page), other.items.get(page))}")
     for source in sorted(one.links.keys() | other.links.keys()):
         if one.links.get(source) != other.links.get(source):
             found.append(f"links of {source}: {_link_difference(one.links.get(source), other.links.get(source))}")

@@ -17,7 +17,7 @@ for _folder in (_HERE.parent / "src", _HERE / "support"):
     if str(_folder) not in sys.path:
         sys.path.insert(0, str(_folder))
 
-MODULES = ("ops_url", "ops_robots", "ops_sitemap", "ops_html", "ops_http")
+MODULES = ("ops_url", "ops_robots", "ops_sitemap", "ops_html", "ops_http", "ops_contacts")
 
 Op = Callable[[dict[str, object]], object]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
@@ -18,6 +18,7 @@ from weft.records import (
     Failure,
     Fetched,
     FilePosition,
+    Item,
     Lease,
     Links,
     OriginRow,
@@ -29,6 +30,9 @@ from weft.records import (
     Visit,
 )
 
+if TYPE_CHECKING:
+    from turbohtml import Document
+
 Transaction = Callable[[], AbstractContextManager[object]]
 """All or nothing in the database of the crawl."""
 
@@ -37,6 +41,14 @@ Positions = Mapping[str, FilePosition]
 
 Addresses = tuple[str, ...]
 """Addresses of one host that may be connected to; none behind a proxy."""
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """How the stage ``parse`` reads bodies, for stages that look for more in them."""
+
+    utf8_of: Callable[[bytes, str], bytes]  # of a body and its encoding
+    document_of: Callable[[bytes, str, str], Document | None]  # of a body, its media type and its encoding
+    text_of: Callable[[Document], str]  # uses the tree up
 
 
 class Parent(msgspec.Struct, frozen=True, gc=False):
@@ -457,6 +469,7 @@ class Store(Protocol):
         sketches: Sequence[tuple[int, bytes]] = (),
         texts: Sequence[tuple[int, PageText]] = (),
         renderings: Sequence[tuple[int, Rendering]] = (),
+        items: Sequence[tuple[Visit, Sequence[Item]]] = (),
     ) -> None:
         """All of one tick, inside its transaction."""
 

@@ -6,7 +6,7 @@ Parts know these values and not each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum, StrEnum
 from typing import Final, NamedTuple, assert_never
 
@@ -300,6 +300,22 @@ class Failure(msgspec.Struct, frozen=True, gc=False, tag=True):
     ip: str = ""
 
 
+FIND: Final = "find"
+"""The kind of items that are places where a text of ``--find`` stands."""
+
+
+class Item(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """Something that people crawl for, as one page has it."""
+
+    kind: str  # "email", "phone", "social", "find", or a name that the user gave
+    value: str
+    context: str = ""  # the text around it
+    obscured: str = "plain"  # how it was written
+    position: int = 0  # where in the page, in bytes of its source in UTF-8
+    confidence: float = 1.0  # 0 to 1: how sure it is that the value is what its kind says
+    fields: str = ""  # JSON: named groups of a pattern, fields of a record
+
+
 class Parsed(msgspec.Struct, frozen=True, gc=False):
     """What one pass over a document found."""
 
@@ -443,6 +459,7 @@ class Processed(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     rendering: Rendering | None = None
     bug: str = ""  # the traceback, where we and not the web were at fault
     text: PageText | None = None  # the main text, where it is wanted
+    items: list[Item] = []  # what the crawl looks for, as the page has it
     answer: Fetched | Failure | None = None  # of site requests only: the crawl's own process reads these
 
 
@@ -500,6 +517,7 @@ class StoredVisit(NamedTuple):
 
     visit: Visit
     state: str
+    items: Sequence[Item] = ()
 
     @property
     def lease(self) -> Lease:
@@ -532,6 +550,7 @@ class Progress(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     pages: int  # answers with a status of 2xx, stored
     links: int
+    items: int | None = None  # None: the crawl looks for none
     received_b: int  # bodies, as they came over the wire
     waiting: int
     running: int  # pages that are marked as taken

@@ -86,13 +86,19 @@ Credentials = Annotated[tuple[str, ...], Reader("credentials")]
 Expressions = Annotated[tuple[str, ...], Reader("expressions")]
 Headers = Annotated[tuple[str, ...], Reader("headers")]
 Hosts = Annotated[tuple[str, ...], Reader("hosts")]
+Kinds = Annotated[tuple[str, ...], Reader("contacts")]
 LinkKinds = Annotated[tuple[str, ...], Reader("links")]
 NameServers = Annotated[tuple[str, ...], Reader("name servers")]
+NamedExpressions = Annotated[tuple[str, ...], Reader("named expressions")]
+NamedPaths = Annotated[tuple[str, ...], Reader("named paths")]
+NamedSelectors = Annotated[tuple[str, ...], Reader("named selectors")]
 Networks = Annotated[tuple[str, ...], Reader("networks")]
 BlockedTypes = Annotated[tuple[str, ...], Reader("blocked types")]
 Viewport = Annotated[str, Reader("viewport")]
 WaitFor = Annotated[str | None, Reader("wait for")]
 PartNames = Annotated[tuple[str, ...], Reader("parts")]
+Region = Annotated[str | None, Reader("region")]
+Texts = Annotated[tuple[str, ...], Reader("texts")]
 UrlRules = Annotated[tuple[str, ...], Reader("rules")]
 
 
@@ -567,6 +573,91 @@ class Extract(msgspec.Struct, frozen=True, kw_only=True):
         return self.text or self.keywords > 0
 
 
+class Field(msgspec.Struct, frozen=True, kw_only=True):
+    """One field of a record, looked for inside of the record's element."""
+
+    name: str
+    how: str = "css"  # css, xpath, pattern
+    what: str  # the selector or the expression
+    type: str = "text"  # text, number, integer, url, html
+    required: bool = False  # an element without it is no record
+    many: bool = False  # a list of all that is found
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """A record for every element that a selector finds (``[extract.NAME]``, E24)."""
+
+    name: str
+    each: str
+    fields: tuple[Field, ...] = ()
+
+
+Records = Annotated[tuple[Record, ...], Reader("records")]
+
+
+class Harvest(msgspec.Struct, frozen=True, kw_only=True):
+    """The items that are looked for on pages (E24, E25, P6)."""
+
+    kinds: Annotated[
+        Kinds,
+        About(
+            "keep the e-mail addresses, phone numbers and profiles in social networks of every page",
+            "email,phone",
+            name="extract",
+        ),
+    ] = ()
+    region: Annotated[
+        Region, About("the country of phone numbers that do not name theirs (default: told by the page)", "SI")
+    ] = None
+    patterns: Annotated[
+        NamedExpressions,
+        About(
+            "keep what a regular expression (RE2) finds in the visible text, or with NAME@html in the source; named "
+            "groups become columns",
+            "'price=€ ?(?P<euros>[0-9.]+)'",
+            name="pattern",
+        ),
+    ] = ()
+    selects: Annotated[
+        NamedSelectors,
+        About(
+            "keep what a CSS selector finds, with ::text or ::attr(NAME) where wanted",
+            "'headline=h1::text'",
+            name="select",
+        ),
+    ] = ()
+    xpaths: Annotated[
+        NamedPaths,
+        About("keep what an XPath finds", "'author=//meta[@name=\"author\"]/@content'", name="xpath"),
+    ] = ()
+    finds: Annotated[  # P6
+        Texts,
+        About(
+            "keep every place where a text stands, and show it while the crawl runs; case and blanks do not count",
+            "'climate change'",
+            name="find",
+        ),
+    ] = ()
+    records: Annotated[
+        Records,
+        About(
+            "keep a record for every element that a selector finds; fields as in a TOML file's [extract.NAME]",
+            "'product each=.product title=h2 price=.price'",
+            name="record",
+        ),
+    ] = ()
+
+    @property
+    def reads_trees(self) -> bool:
+        """Whether the tree of every page is built: the source alone tells contacts only."""
+        return bool(self.patterns or self.selects or self.xpaths or self.finds or self.records)
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether any items are looked for."""
+        return bool(self.kinds) or self.reads_trees
+
+
 class Keep(msgspec.Struct, frozen=True, kw_only=True):
     """What is stored."""
 
@@ -644,7 +735,9 @@ class CrawlSpec(msgspec.Struct, frozen=True, kw_only=True):
     mode: Annotated[
         Mode | None,
         About(
-            "a preset: graph (HTML pages by <a> links, no sitemaps), email (queries dropped)", "graph", group="Scope"
+            "a preset: graph (HTML pages by <a> links, no sitemaps), email (addresses; queries dropped)",
+            "graph",
+            group="Scope",
         ),
     ] = None
     scope: Annotated[Scope, Group("Scope", "which URLs belong to the crawl", may_change=False)] = Scope()
@@ -661,6 +754,7 @@ class CrawlSpec(msgspec.Struct, frozen=True, kw_only=True):
         Traps, Group("Traps", "budgets against endless sites; 0 switches a rule off", may_change=False, prefix="trap-")
     ] = Traps()
     extract: Annotated[Extract, Group("Extract", "what is taken from pages", may_change=False)] = Extract()
+    harvest: Annotated[Harvest, Group("Harvest", "what you came for", may_change=False)] = Harvest()
     keep: Annotated[Keep, Group("Store", "what is kept", may_change=True)] = Keep()
     recrawl: Annotated[Recrawl, Group("Recrawl", "when all pages are asked again", may_change=True)] = Recrawl()
     plugins: Annotated[Plugins, Group("Parts", "parts of your own", may_change=False)] = Plugins()

@@ -18,6 +18,7 @@ from weft import __version__, native
 from weft.cli.main import COMMANDS, DONE, FAILED, INTERRUPTED, WRONG_USE
 from weft.crawl.logs import COMMON_FIELDS, ERROR_FIELDS, RunLog
 from weft.db.schema import VERSION
+from weft.derive.items.rows import ItemRow
 from weft.derive.read import LinkRow, Page, Status
 from weft.errors import (
     LINK_REASONS,
@@ -107,8 +108,11 @@ def test_states_stop_reasons_and_exit_codes_are_documented() -> None:
     )
 
 
-@pytest.mark.parametrize(("title", "kind"), [("weft pages", Page), ("weft links", LinkRow), ("weft status", Status)])
-def test_every_field_is_documented(title: str, kind: type[Page | LinkRow | Status]) -> None:
+@pytest.mark.parametrize(
+    ("title", "kind"),
+    [("weft pages", Page), ("weft links", LinkRow), ("weft items", ItemRow), ("weft status", Status)],
+)
+def test_every_field_is_documented(title: str, kind: type[Page | LinkRow | ItemRow | Status]) -> None:
     fields = documented(section(doc("fields.md"), title))
     assert sorted(fields) == sorted(kind.__struct_fields__)
     assert len(fields) == len(set(fields))

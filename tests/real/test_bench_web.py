@@ -339,7 +339,7 @@ class Reader(HTMLParser):
             self.robots = given["content"]
         elif tag in ("a", "area"):
             self.add(given["href"], tag, rel)
-        elif tag in ("img", "script", "iframe", "audio", "embed"):
+        elif tag in ("img", "script", "iframe", "audio", "embed") and "src" in given:
             self.add(given["src"], {"img": "image", "audio": "media"}.get(tag, tag))
         elif tag == "form":
             self.add(given["action"], "form")

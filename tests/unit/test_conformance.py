@@ -15,7 +15,6 @@ from conformance import handle, op_named
 
 ROOT = Path(__file__).resolve().parents[2]
 VECTORS = ROOT.parent / "shared" / "vectors"
-LATER = {"contacts.jsonl"}
 FLOORS = {
     "robots_allowed.jsonl": 0.995,  # three ask for /robots.txt itself, and want it forbidden
     "robots_real.jsonl": 1.0,
@@ -29,7 +28,7 @@ FLOOR = 0.98
 WEB_FLOOR = 0.99
 """Of the URLs of url_whatwg with http and https."""
 
-FILES = sorted(path.name for path in VECTORS.glob("*.jsonl") if path.name not in LATER)
+FILES = sorted(path.name for path in VECTORS.glob("*.jsonl"))
 
 Case = dict[str, object]
 

@@ -252,7 +252,7 @@ def test_no_seed() -> None:
 
 
 def test_words_of_later_pieces_are_unknown() -> None:
-    later = "images documents extract pattern select db"
+    later = "images documents db"
     for name in later.split():
         assert f"unknown option --{name} " in failure(SEED, f"--{name}", "x")
 

@@ -24,6 +24,11 @@ EXAMPLES = {
         "  weft pages example.org --fields url,status,title --where 'status >= 400'"
     ),
     "links": "weft links example.org --from-url https://example.org/\n  weft links example.org --broken -o broken.csv",
+    "items": "weft items example.org --kind email --unique\n  weft items example.org -o items.csv",
+    "extract": (
+        "weft extract example.org --extract email,phone"
+        "\n  weft extract example.org https://example.org/shop --select 'price=.price::text'"
+    ),
     "stats": "weft stats example.org\n  weft stats example.org -o report.html",
     "duplicates": "weft duplicates example.org --threshold 0.9 -o duplicates.csv",
     "show": "weft show example.org https://example.org/ --text",
@@ -179,6 +184,29 @@ def _links(parser: argparse.ArgumentParser) -> None:
     broken = "only links to pages that answered 4xx or 5xx, or not at all: a row for each holder and target"
     parser.add_argument("--broken", action="store_true", help=broken)
     _to_file(parser)
+
+
+def _items(parser: argparse.ArgumentParser) -> None:
+    _folder(parser)
+    _format(parser)
+    about = "only items of this kind: email, phone, social, find, or a name of yours; may be given many times"
+    parser.add_argument("--kind", action="append", default=[], metavar="NAME", help=about)
+    parser.add_argument("--unique", action="store_true", help="a row for each value, not for each value and page")
+    about = "also items of confidence below 0.5: addresses of example.com and the like, and doubtful ones"
+    parser.add_argument("--placeholders", action="store_true", help=about)
+    about = "remove all items that the regular expression matches, and keep them out of this crawl for good"
+    parser.add_argument("--forget", metavar="PATTERN", help=about)
+    _to_file(parser)
+
+
+def _extract(parser: argparse.ArgumentParser) -> None:
+    _folder(parser)
+    about = "only show what this page has; nothing is stored"
+    parser.add_argument("url", nargs="?", metavar="URL", help=about)
+    parser.add_argument("-c", "--config", metavar="FILE", help="read what to extract from a TOML file")
+    _format(parser)
+    _to_file(parser)
+    _add_options(parser, lambda option: option.section == "harvest")
 
 
 def _stats(parser: argparse.ArgumentParser) -> None:
@@ -375,6 +403,8 @@ _BUILDERS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "status": _status,
     "pages": _pages,
     "links": _links,
+    "items": _items,
+    "extract": _extract,
     "stats": _stats,
     "duplicates": _duplicates,
     "show": _show,

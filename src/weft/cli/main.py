@@ -21,6 +21,8 @@ COMMANDS = {
     "status": "how far a crawl is",
     "pages": "the pages of a crawl, one object each",
     "links": "the links of a crawl",
+    "items": "the addresses, numbers and other finds of a crawl",
+    "extract": "look for addresses and other finds in a stored crawl",
     "stats": "the numbers of a crawl, and a report to look at",
     "duplicates": "pages with the same content, or nearly the same",
     "show": "one stored page",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, assert_never
 
 from weft.errors import Cause
-from weft.records import PAGE, Ending, FailedSeeds, Progress, SiteLimit, StopReason, StoredVisit
+from weft.records import FIND, PAGE, Ending, FailedSeeds, Progress, SiteLimit, StopReason, StoredVisit
 from weft.text.human import about, command, counted, human_bytes, human_moment, human_seconds
 from weft.text.safe import shown
 
@@ -45,6 +45,7 @@ class Lately:
             if one.lease.purpose is PAGE:
                 outcome = facts.status if facts.status is not None else facts.cause
                 self.recent.append(f"{outcome} {one.lease.url}")
+            self.recent.extend(find_lines(one))
 
     def pages_per_s(self, progress: Progress) -> float:
         """Pages that ended, a second; 0 before the first second is over: the first pages come close together."""
@@ -97,6 +98,8 @@ class PlainLines:
 
     def ticked(self, visits: Sequence[StoredVisit], progress: Progress) -> None:
         self._lately.note(visits, progress)
+        for line in (line for one in visits for line in find_lines(one)):
+            print(shown(line), file=self._out, flush=True)
         if time.monotonic() - self._last >= PLAIN_EVERY_S:
             self._last = time.monotonic()
             print(summary_line(progress, self._lately), file=self._out, flush=True)
@@ -150,6 +153,8 @@ class LiveScreen:
         grid.add_row("waiting", f"{progress.waiting:,}", "running", running, "hosts", f"{progress.hosts:,}")
         refused, received = f"{progress.forbidden:,}", human_bytes(progress.received_b)
         grid.add_row("broken", f"{progress.broken:,}", "refused by robots.txt", refused, "received", received)
+        if progress.items is not None:
+            grid.add_row("items", f"{progress.items:,}")
         return grid
 
 
@@ -164,20 +169,34 @@ def steady_console() -> Console:
     return SteadyConsole(stderr=True)
 
 
+def find_lines(one: StoredVisit) -> list[str]:
+    """A line for every place on a page where a text of ``--find`` stands (P6)."""
+    return [f"found {item.value!r} on {one.lease.url}: {item.context}" for item in one.items if item.kind == FIND]
+
+
 def summary_line(progress: Progress, lately: Lately) -> str:
     """How far a run is, in one line."""
     rate = f"{lately.pages_per_s(progress):,.1f}/s"
     end = "stopping" if progress.stopping else end_words(progress, lately)
     speed = ", ".join(filter(None, (share_words(progress), rate, end)))
-    more = "; ".join(filter(None, (speed, trouble_words(progress), counted(progress.hosts, "host"))))
+    counts = harvest_words(progress)
+    more = "; ".join(filter(None, (speed, counts, trouble_words(progress), counted(progress.hosts, "host"))))
     return f"{human_seconds(progress.elapsed_s)}: {more}"
+
+
+def harvest_words(progress: Progress) -> str:
+    """The counters of a crawl that looks for items, beside its pages; "" for others."""
+    if progress.items is None:
+        return ""
+    return f"{counted(progress.items, 'item')}, {counted(progress.links, 'link')}"
 
 
 def closing_words(folder: Path, progress: Progress, reason: StopReason, ending: Ending) -> str:
     """What a run says at its end: what it has, why it stopped, what to do next."""
     forbidden = f"{progress.forbidden:,} refused by robots.txt, " if progress.forbidden else ""
+    items = "" if progress.items is None else f", {counted(progress.items, 'item')}"
     head = (
-        f"{counted(progress.pages, 'page')} and {counted(progress.links, 'link')} in {folder}"
+        f"{counted(progress.pages, 'page')} and {counted(progress.links, 'link')}{items} in {folder}"
         f" ({human_seconds(progress.elapsed_s)}, {counted(progress.errors, 'error')}, {forbidden}"
         f"{progress.waiting:,} waiting): "
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 
+import msgspec
 import xxhash
 
 from weft.errors import POLICIES, Cause
@@ -76,6 +77,14 @@ def is_shown(answer: Fetched, target: str | None) -> bool:
     A redirect that leads nowhere is shown: its links are meant to be chosen from (RFC 9110, 15.4).
     """
     return target is None and bool(answer.body or 200 <= answer.status < 300)
+
+
+def with_detail(done: Concluded, detail: str) -> Concluded:
+    """The same with a further detail among its facts."""
+    if not detail:
+        return done
+    told = "; ".join(filter(None, (done.facts.detail, detail)))[:DETAIL_MAX]
+    return msgspec.structs.replace(done, facts=msgspec.structs.replace(done.facts, detail=told))
 
 
 def conclude(lease: Lease, answer: Fetched, fields: Fields, target: str | None, parsed: Parsed) -> Concluded:

@@ -32,6 +32,7 @@ class Loop:
         learning: Learning, tick: Tick, housekeeping: Housekeeping, observers: Sequence[Observer],
     ) -> None:  # fmt: skip
         self._limits, self._politeness, self._min_depth = spec.limits, spec.politeness, spec.scope.min_depth
+        self._wants_items = spec.harvest.is_wanted
         self._clock = clock
         self._frontier = frontier
         self._resolver = resolver
@@ -80,7 +81,8 @@ class Loop:
     def _progress(self, notes: tuple[str, ...]) -> Progress:
         counts, totals = self._frontier.counts, self._totals
         return Progress(
-            pages=totals["pages"], links=totals["links"], received_b=totals["bytes"], waiting=counts["waiting"],
+            pages=totals["pages"], links=totals["links"], items=totals["items"] if self._wants_items else None,
+            received_b=totals["bytes"], waiting=counts["waiting"],
             running=counts["running"], completed=counts["completed"], errors=counts["errors"] - counts["forbidden"],
             broken=counts["broken"], forbidden=counts["forbidden"], refused=counts["refused"], hosts=counts["asked"],
             requests=self._workers.running, elapsed_s=self.elapsed_s, stopping=self._stop is not None,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+from weft.crawl.items import ItemReader
 from weft.crawl.marks import ParseMark
 from weft.crawl.pipeline import Pipeline, Sketch
 from weft.crawl.reading import PageReader
@@ -30,7 +31,8 @@ def make_pipeline(
     reader = PageReader(spec, mark, LoadedPlugins(spec.plugins.parts).all("parser"))
     archive = _make_archive(spec, folder, prefix, find_body, request_head)
     texts = TextReader(spec.extract.keywords, mark) if spec.extract.wants_text else None
-    return Pipeline(spec.limits, reader, archive, _make_sketch(spec), texts)
+    items = ItemReader(spec.harvest, mark) if spec.harvest.is_wanted else None
+    return Pipeline(spec.limits, reader, archive, _make_sketch(spec), texts, items)
 
 
 def _make_archive(

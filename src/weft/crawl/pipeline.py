@@ -11,7 +11,8 @@ from typing import assert_never
 
 import msgspec
 
-from weft.crawl.conclude import conclude, conclude_failure, is_shown, target_of
+from weft.crawl.conclude import conclude, conclude_failure, is_shown, target_of, with_detail
+from weft.crawl.items import ItemReader
 from weft.crawl.reading import PageReader
 from weft.crawl.texts import TextReader
 from weft.errors import Cause
@@ -24,6 +25,7 @@ from weft.records import (
     Concluded,
     Failure,
     Fetched,
+    Item,
     Lease,
     Parsed,
     Processed,
@@ -43,12 +45,14 @@ class Pipeline:
     """Decode (``fetch.decode``, before the answer comes here), parse, conclude, sketch, extract, archive."""
 
     def __init__(
-        self, limits: Limits, reader: PageReader, archive: Archive, sketch: Sketch | None, texts: TextReader | None
-    ) -> None:
+        self, limits: Limits, reader: PageReader, archive: Archive, sketch: Sketch | None, texts: TextReader | None,
+        items: ItemReader | None,
+    ) -> None:  # fmt: skip
         self._limits = limits
         self._reader = reader
         self._sketch = sketch
         self._texts = texts
+        self._items = items
         self.archive = archive
         self._hand_over: HandOver | None = None
 
@@ -56,6 +60,7 @@ class Pipeline:
         """One answer with its conclusion and its place in the archive. None: another process reads it."""
         text, sketch, bug, main_text = "", b"", "", None
         rendering: Rendering | None = None
+        items: list[Item] = []
         said = answer
         try:
             match answer:
@@ -73,6 +78,9 @@ class Pipeline:
                 sketch, bug = _sketched(self._sketch, text)
             if self._texts is not None and done.is_stored_2xx and isinstance(answer, Fetched):
                 main_text, bug = self._texts.read(lease, answer, done.facts.language)
+            if self._items is not None and done.is_stored_2xx and isinstance(answer, Fetched):
+                found = self._items.read(lease, answer, done.facts, done.links.targets)
+                items, bug, done = found.items, found.bug or bug, with_detail(done, found.problem)
         except NeedsTree:
             assert self._hand_over is not None and isinstance(answer, Fetched)
             self._hand_over(lease, answer)
@@ -84,7 +92,7 @@ class Pipeline:
         if rendering is not None and isinstance(answer, Fetched) and answer.rendered is not None:
             rendering = self._kept(done, answer.rendered, rendering)
         return Processed(
-            done=done, place=place, sketch=sketch, rendering=rendering, bug=bug, text=main_text,
+            done=done, place=place, sketch=sketch, rendering=rendering, bug=bug, text=main_text, items=items,
             answer=None if lease.purpose is PAGE else said,
         )  # fmt: skip
 

@@ -87,4 +87,5 @@ def _read_rendered(page_url: str, headers: Headers, reading: Reading, html: str,
 
 def needs_trees(spec: CrawlSpec) -> bool:
     """Whether every page is read by its tree: the compiled reader is not there, or it gives no text."""
-    return not reads_quickly() or spec.duplicates.near is not None or spec.extract.wants_text
+    looks_further = spec.duplicates.near is not None or spec.extract.wants_text or spec.harvest.reads_trees
+    return not reads_quickly() or looks_further

@@ -135,7 +135,10 @@ class Tick:
             sketches = [(one.visit, one.processed.sketch) for one in learnt if one.processed.sketch]
             renderings = [(one.visit, one.processed.rendering) for one in learnt if one.processed.rendering]
             texts = [(one.visit, one.processed.text) for one in learnt if one.processed.text is not None]
-            store.write(visits, packs, positions, sketches, texts, renderings)
+            items = [
+                (visit, one.processed.items) for visit, one in zip(visits, learnt, strict=True) if one.processed.items
+            ]
+            store.write(visits, packs, positions, sketches, texts, renderings, items)
             feed()
             admissions.finish_offers()
             self._site_requests.flush(admissions.name)
@@ -143,7 +146,7 @@ class Tick:
             self._state.keep()
         admissions.committed()
         return [
-            StoredVisit(visit, one.processed.done.state if one.decision.is_final else "W")
+            StoredVisit(visit, one.processed.done.state if one.decision.is_final else "W", one.processed.items)
             for visit, one in zip(visits, learnt, strict=True)
         ]
 

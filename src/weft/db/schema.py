@@ -174,9 +174,20 @@ def keep_renderings(connection: sqlite3.Connection) -> None:
     _run(connection, RENDERINGS)
 
 
+def keep_items(connection: sqlite3.Connection) -> None:
+    """What people crawl for (E24): it belongs to the visit that found it. And what must not be kept."""
+    connection.execute(
+        "CREATE TABLE item(id INTEGER PRIMARY KEY, visit INTEGER NOT NULL REFERENCES visit,"
+        " page INTEGER NOT NULL REFERENCES page, kind TEXT NOT NULL, value TEXT NOT NULL, context TEXT NOT NULL,"
+        " obscured TEXT NOT NULL, position INTEGER NOT NULL, confidence REAL NOT NULL, fields TEXT)"
+    )
+    connection.execute("CREATE INDEX item_page ON item(page)")
+    connection.execute("CREATE TABLE forgotten(pattern TEXT PRIMARY KEY, at_ms INTEGER NOT NULL) WITHOUT ROWID")
+
+
 MIGRATIONS = (
     create, keep_duplicates, sort_the_seen_set, find_sketches, narrow_the_queue, name_the_urls_of_pages, keep_texts,
-    keep_what_orders_were_told, tell_the_places_of_documents, keep_renderings,
+    keep_what_orders_were_told, tell_the_places_of_documents, keep_renderings, keep_items,
 )  # fmt: skip
 VERSION = len(MIGRATIONS)
 _VERSION_WITH_PAGE_URL = 6

@@ -1,1 +1,1 @@
-"""What people came for: the main text of pages and their keywords. Pure functions over the tree of a page."""
+"""What people came for: the main text of pages, their keywords, and items. Pure functions over a page."""

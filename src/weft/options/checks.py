@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from weft.spec import ScopeKind
+from weft.spec import Record, ScopeKind
 from weft.text.patterns import regex
 
 _HEADER_NAME = regex(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)
@@ -39,6 +39,69 @@ def regular_expression(pattern: str) -> str:
             "back-references do not exist there"
         ) from None
     return pattern
+
+
+def country(text: str) -> str:
+    """The two letters of a country whose phone numbers are known."""
+    import phonenumbers
+
+    code, known = text.upper(), phonenumbers.SUPPORTED_REGIONS
+    if code not in known:
+        raise ValueError(f"{shown(text)} is no country with phone numbers (nearest: {nearest(code, known)})")
+    return code
+
+
+def named_expression(line: str) -> str:
+    """``NAME=REGEX``, when RE2 takes the expression."""
+    name, expression = _named(line, r"[\w-]+(?:@html)?", "NAME=REGEX or NAME@html=REGEX")
+    return f"{name}={regular_expression(expression)}"
+
+
+def named_selector(line: str) -> str:
+    """``NAME=CSS``, when the selector can be used."""
+    from weft.text.selectors import css
+
+    name, selector = _named(line, r"[\w-]+", "NAME=CSS")
+    css(selector)
+    return f"{name}={selector}"
+
+
+def named_xpath(line: str) -> str:
+    """``NAME=XPATH``, when the path can be used."""
+    from weft.text.selectors import xpath
+
+    name, path = _named(line, r"[\w-]+", "NAME=XPATH")
+    xpath(path)
+    return f"{name}={path}"
+
+
+def usable_record(record: Record) -> Record:
+    """The record, when its selectors can be used."""
+    from weft.text.selectors import css, xpath
+
+    _check_kind(record.name)
+    if css(record.each).attribute:
+        raise ValueError(f"{record.name}: each: {record.each!r} finds attributes; a record is an element")
+    for field in record.fields:
+        check = {"css": css, "xpath": xpath, "pattern": regular_expression}[field.how]
+        try:
+            check(field.what)
+        except ValueError as error:
+            raise ValueError(f"{record.name}: {field.name}: {error}") from None
+    return record
+
+
+def _named(line: str, form: str, accepts: str) -> tuple[str, str]:
+    name, equals, rest = line.partition("=")
+    if not equals or not re.fullmatch(form, name.strip()) or not rest.strip():
+        raise ValueError(f"{shown(line)} is not {accepts}")
+    _check_kind(name.strip())
+    return name.strip(), rest.strip()
+
+
+def _check_kind(name: str) -> None:
+    if name.partition("@")[0] in ("email", "phone", "social", "find"):
+        raise ValueError(f"{shown(name)} is the name of weft's own kind of items: take another one")
 
 
 def header(line: str) -> str:

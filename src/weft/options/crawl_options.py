@@ -103,6 +103,13 @@ class CrawlOptions(TypedDict, total=False):
     trap_duplicates_only: int | str
     text: bool
     keywords: int | str
+    extract: str | Sequence[str]
+    region: str | None
+    pattern: str | Sequence[str]
+    select: str | Sequence[str]
+    xpath: str | Sequence[str]
+    find: str | Sequence[str]
+    record: str | Sequence[str]
     no_archive: bool
     warc_size: int | str
     block_digest: bool

@@ -9,6 +9,7 @@ from typing import get_args
 
 from weft.options import checks
 from weft.options.lists import choice, own_parts, rules_of_urls, several, several_headers
+from weft.options.records import extract_records
 from weft.options.sites import site_paces
 from weft.options.values import Kind, Value, file, fraction, optional, place, size, switch, text, time, whole, word
 from weft.records import LinkKind
@@ -25,6 +26,7 @@ READERS: dict[str, Kind] = {
     "blocked types": choice("TYPES", checks.blocked_types, "types of what pages load"),
     "certificate with key": file(checks.certificate_with_key),
     "certificates": file(checks.certificates),
+    "contacts": choice("KINDS", lambda: ("email", "phone", "social"), "the kinds of contacts"),
     "credentials": several("USER:PASSWORD@HOST", checks.credentials, "USER:PASSWORD@HOST"),
     "expressions": several("RE", checks.regular_expression, "a regular expression (RE2)"),
     "file name": place(),
@@ -35,15 +37,21 @@ READERS: dict[str, Kind] = {
     "log": place(check=checks.log_to_go_on_with),
     "log or screen": place(ON_SCREEN, check=checks.words_to_go_on_with),
     "name servers": several("ADDRESS", checks.nameserver, "the address of a name server"),
+    "named expressions": several("NAME=REGEX", checks.named_expression, "a name and a regular expression"),
+    "named paths": several("NAME=XPATH", checks.named_xpath, "a name and an XPath"),
+    "named selectors": several("NAME=CSS", checks.named_selector, "a name and a CSS selector"),
     "networks": several("CIDR", checks.network, "a network such as 10.0.0.0/8"),
     "parts": own_parts(),
     "proxy": optional(text("URL", checks.proxy, "the URL of a proxy")),
+    "records": extract_records(),
+    "region": text("XX", checks.country, "the two letters of a country"),
     "result": optional(place(RESULT_IN_FOLDER)),
     "rules": rules_of_urls(),
     "scope": text("WHERE", checks.scope, "host, domain, seed-domain, path, free or suffix:NAME"),
     "sites": site_paces(),
     "text": text("TEXT"),
     "text file": file(checks.text_file),
+    "texts": several("TEXT", str, "a text on one line"),
     "viewport": text("WxH|mobile", checks.viewport, "WIDTHxHEIGHT, or mobile"),
     "wait for": text("CSS|SECONDS"),
     "who": text("WHO"),

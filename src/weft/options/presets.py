@@ -30,6 +30,6 @@ PRESETS: dict[Mode, dict[str, Value]] = {
             "empty-query",
         ),
     },
-    Mode.EMAIL: {"drop-query": True},  # E20
+    Mode.EMAIL: {"drop-query": True, "extract": ("email",)},  # E20, E25
 }
 """What ``--mode`` sets. Options given beside it win."""

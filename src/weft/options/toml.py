@@ -59,6 +59,13 @@ def read_toml(path: Path) -> SpecFile:
         if key in _EXTRA_KEYS:
             continue
         where = f"{path}:{_line_of(text, key, lines)}"
+        if key == "extract" and isinstance(raw, dict):  # [extract.NAME] beside [extract] kinds = [...]
+            kinds = raw.pop("kinds", None)
+            if raw:
+                given["record"] = Given(raw, f"{where}: extract", path.parent)
+            if kinds is not None:
+                given["extract"] = Given(kinds, f"{where}: extract.kinds", path.parent)
+            continue
         if key not in BY_NAME:
             if isinstance(raw, dict):
                 raise SpecError(f"{where}: [{key}] is a section; the keys stand at the top level, without sections")

@@ -17,10 +17,10 @@ from pathlib import Path
 import msgspec
 
 from weft.options.checks import nearest, shown
-from weft.spec import SitePace
+from weft.spec import Record, SitePace
 from weft.text.patterns import regex
 
-Value = str | int | float | bool | tuple[str, ...] | tuple[SitePace, ...] | None
+Value = str | int | float | bool | tuple[str, ...] | tuple[SitePace, ...] | tuple[Record, ...] | None
 """What a field of the specification can hold."""
 
 Plain = str | int | float | bool | list[str] | dict[str, dict[str, str | int | float]]

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from weft.db.connection import insert
-from weft.records import Facts, FilePosition, PageText, Rendering, Visit
+from weft.records import Facts, FilePosition, Item, PageText, Rendering, Visit
 from weft.store.bodies import SharedBodies
+from weft.store.items import Items
 
 _OWN = ("id", "page", "url", "purpose", "attempt", "out_links", "external_links", "warc")
 _PLACE = ("warc_offset", "warc_length", "digest", "revisit")
@@ -41,6 +42,7 @@ class SqlStore:
         self._bodies: set[int] = set()
         self._all_bodies = self._next_visit == 1  # a new crawl: what is not in the set is new
         self._shared: SharedBodies | None = None
+        self._items = Items(connection)
 
     def next_visit(self) -> int:
         number = self._next_visit
@@ -89,6 +91,7 @@ class SqlStore:
         sketches: Sequence[tuple[int, bytes]] = (),
         texts: Sequence[tuple[int, PageText]] = (),
         renderings: Sequence[tuple[int, Rendering]] = (),
+        items: Sequence[tuple[Visit, Sequence[Item]]] = (),
     ) -> None:
         """All of one tick, inside the caller's transaction."""
         self._db.executemany(
@@ -104,6 +107,8 @@ class SqlStore:
             "INSERT INTO rendering VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [self._rendering_row(visit, rendering) for visit, rendering in renderings],
         )
+        if items:
+            self.totals["items"] += self._items.write(items)
         self._db.executemany("INSERT OR REPLACE INTO counter VALUES(?, ?)", list(self.totals.items()))
 
     def _rendering_row(self, visit: int, rendering: Rendering) -> tuple[object, ...]:

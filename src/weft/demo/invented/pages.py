@@ -6,7 +6,7 @@ from email.utils import formatdate
 from functools import lru_cache
 
 from weft.demo.invented.nouns import BRANCHES, FAMILIES, TRAP_PREFIX, Answer, Plan, Spot, mix
-from weft.demo.invented.planted import mail_target, planted_on, written
+from weft.demo.invented.planted import anchor_of, decoy_on, mail_target, planted_on, written
 from weft.demo.invented.shape import Shape
 from weft.demo.invented.words import LANGUAGES, SECTIONS, Language
 
@@ -19,7 +19,7 @@ _LINKED = [(role, family.stride, family.offset) for role, family in FAMILIES.ite
 def plan_of(web: Shape, host: int, number: int, own: str, draws: tuple[int, ...]) -> Plan:
     name = web.name
     contact = [
-        (host, mail_target(item), "a", item.value, "", "")
+        (host, mail_target(item), "a", anchor_of(item), "", "")
         for item in planted_on(web, host, number)
         if item.form in ("mailto", "mailto_encoded", "tel")
     ]
@@ -207,10 +207,8 @@ def _text(web: Shape, host: int, number: int, tongue: int, draws: tuple[int, ...
 
 
 def _contact(web: Shape, host: int, number: int) -> str:
-    planted = planted_on(web, host, number)
-    if not planted:
-        return ""
-    return f"<p>{'; '.join([written(item) for item in planted])}</p>\n"
+    planted = "".join([f"<p>{text}</p>\n" for item in planted_on(web, host, number) if (text := written(item))])
+    return planted + decoy_on(web, host, number)
 
 
 # --- what is said of it

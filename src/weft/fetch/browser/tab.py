@@ -103,6 +103,8 @@ class Tab:
             self._chromium.send("Network.setCookies", self.session, cookies=known)
         self._chromium.send("Page.navigate", self.session, url=url)
         await self._let_settle(deadline)
+        if not self._main_loads:
+            raise PageLost("the page was never opened")
         await self._do_more(deadline)
         shot = await self._picture() if self._settings.shot else b""
         html, parts = await self._read()
@@ -282,7 +284,7 @@ class Tab:
             case "Fetch.requestPaused":
                 self._paused(session, values)
             case "Page.loadEventFired" if session == self.session:
-                self._loaded = True
+                self._loaded = self._main_loads > 0  # else it is that of the empty page before
                 self._changed.set()
             case "Page.navigatedWithinDocument" if values.get("frameId") == self.target:
                 self._route(values["url"])

@@ -1,0 +1,1 @@
+"""The items of a stored crawl: listed, extracted again, forgotten."""
