@@ -240,6 +240,21 @@ def test_markdown_has_the_main_text_and_where_it_is_from(site: Site, tmp_path: P
     assert "**late**" in text
 
 
+def test_items_are_a_table(site: Site, tmp_path: Path) -> None:
+    site.file("/", html_page("x", ["/a"], body="<p>write to ann@stadtbibliothek.de</p>"), HTML)
+    site.file("/a", html_page("a", [], body="<p>write to bob@stadtbibliothek.de</p>"), HTML)
+    options = ("--delay", "0", "--quiet", "--extract", "email")
+    assert call("crawl", site.at("/"), "-o", tmp_path / "c", *options).code == 0
+    stored = Stored(tmp_path / "c", site.url)
+    export(stored, "parquet", tmp_path / "p")
+    export(stored, "jsonl", tmp_path / "j", "--where", "url like '%/a'")
+    items = PARQUET.read_table(tmp_path / "p" / "items.parquet").to_pylist()
+    assert items == rows(stored, "items")
+    assert {item["value"] for item in items} == {"ann@stadtbibliothek.de", "bob@stadtbibliothek.de"}
+    chosen = [json.loads(line) for line in (tmp_path / "j" / "items.jsonl").read_text().splitlines()]
+    assert [item["value"] for item in chosen] == ["bob@stadtbibliothek.de"]
+
+
 def test_chosen_pages_and_their_links_only(stored: Stored, tmp_path: Path) -> None:
     export(stored, "sqlite", tmp_path / "x.db", "--where", "url like '%/a'", "--where", "depth = 1")
     connection = sqlite3.connect(tmp_path / "x.db")
