@@ -84,6 +84,7 @@ class Cause(StrEnum):
     READ_TIMEOUT = "READ_TIMEOUT"
     INCOMPLETE_BODY = "INCOMPLETE_BODY"
     TOO_MANY_REDIRECTS = "TOO_MANY_REDIRECTS"
+    FILE_TOO_LARGE = "FILE_TOO_LARGE"
     ROBOTS_DISALLOWED = "ROBOTS_DISALLOWED"
     ROBOTS_UNAVAILABLE = "ROBOTS_UNAVAILABLE"
     BUG = "BUG"
@@ -119,6 +120,7 @@ POLICIES: dict[Cause, Policy] = {
     Cause.READ_TIMEOUT: Policy(retried=True, passing=True, stalls=True),
     Cause.INCOMPLETE_BODY: Policy(retried=True, passing=True),
     Cause.TOO_MANY_REDIRECTS: Policy(retried=False, passing=False),
+    Cause.FILE_TOO_LARGE: Policy(retried=False, passing=False),
     Cause.ROBOTS_DISALLOWED: Policy(retried=False, passing=False),
     Cause.ROBOTS_UNAVAILABLE: Policy(retried=True, passing=True, condemns_origin=True),
     Cause.BUG: Policy(retried=False, passing=False),
@@ -149,6 +151,7 @@ class Reason(StrEnum):
     TOO_DEEP = "TOO_DEEP"
     SITE_PAGES = "SITE_PAGES"
     SITE_TIME = "SITE_TIME"
+    MAX_FILES = "MAX_FILES"
     TOO_MANY_REDIRECTS = "TOO_MANY_REDIRECTS"
     PATH_REPEATS = "PATH_REPEATS"
     PATH_TOO_DEEP = "PATH_TOO_DEEP"

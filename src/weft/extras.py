@@ -31,6 +31,7 @@ class Extra(NamedTuple):
 
 
 EXTRAS = {
+    "documents": Extra("sizes of images, texts of documents", ("imagesize", "olefile", "pypdfium2")),
     "graph": Extra("measures and pictures of a graph", ("igraph", "PIL.Image")),
     "parquet": Extra("parquet files", ("pyarrow.parquet",)),
 }

@@ -17,6 +17,7 @@ from weft.records import (
     Ended,
     Failure,
     Fetched,
+    FileFacts,
     FilePosition,
     Item,
     Lease,
@@ -69,6 +70,19 @@ class Judge(Protocol):
         self, kind: int, rel: str, nofollow: bool, depth: int, hops: int, target: str, source: str
     ) -> Verdict:
         """For one link on the page ``source`` ("": in a sitemap): may it bring its target in?"""
+
+    @property
+    def shows_files(self) -> bool:
+        """Whether files are asked for that pages show."""
+
+    def shows(self, kind: int, rel: str, target: str) -> bool:
+        """Whether a link of this kind shows a file that is asked for."""
+
+    def is_file(self, url: str) -> bool:
+        """Whether a URL is asked as a file, however it is linked."""
+
+    def judge_shown(self, url: str) -> Verdict:
+        """For a file that a page shows: may it be asked?"""
 
     def is_suspect(self, site_id: int) -> bool:
         """Whether ``judge_waiting`` may refuse pages of this site. Cheap: asked at every lease."""
@@ -195,8 +209,12 @@ class Queue(Protocol):
         """How many pages the next tick has to write that did not come from an answer."""
 
     @property
-    def under_way(self) -> int:
-        """How many pages were taken and are not settled."""
+    def pages_under_way(self) -> int:
+        """How many pages, files left out, were taken, and are not settled by an answer or without one."""
+
+    @property
+    def has_files(self) -> bool:
+        """Whether files wait or are under way, as of the last tick."""
 
     @property
     def resolving(self) -> int:
@@ -206,8 +224,8 @@ class Queue(Protocol):
     def has_ready(self) -> bool:
         """Whether a site may be asked for something now."""
 
-    def take(self, most: int) -> Taken:
-        """Up to so many leases whose time has come, in order."""
+    def take(self, most: int, most_pages: int | None = None) -> Taken:
+        """Up to so many leases whose time has come, in order; ``most_pages`` of them for pages (None: no bound)."""
 
     def take_ahead(self, site_id: int, most: int) -> list[Lease]:
         """Up to so many leases of a site whose requests may follow each other without a pause."""
@@ -349,6 +367,9 @@ class SitemapJudge(Protocol):
     def covers(self, url: str) -> bool:
         """Whether a URL lies inside the scope."""
 
+    def has_pages(self, origin: str) -> bool:
+        """Whether pages may belong to the crawl there, and not only files that other pages show."""
+
     def admits_from_sitemap(self, url: str) -> bool:
         """Whether an entry of this sitemap could belong to the crawl."""
 
@@ -470,6 +491,7 @@ class Store(Protocol):
         texts: Sequence[tuple[int, PageText]] = (),
         renderings: Sequence[tuple[int, Rendering]] = (),
         items: Sequence[tuple[Visit, Sequence[Item]]] = (),
+        files: Sequence[tuple[int, FileFacts]] = (),
     ) -> None:
         """All of one tick, inside its transaction."""
 

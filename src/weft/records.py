@@ -99,16 +99,23 @@ LEADS_ON: Final = "redirect"
 
 
 class Purpose(IntEnum):
-    """Why an address is asked: a page, a site request the crawl needs for itself, or what a rendered page loads."""
+    """Why an address is asked: a page or a file, a site request the crawl needs for itself, or what a browser loads."""
 
     PAGE = 0
     ROBOTS = 1
     SITEMAP = 2
     RESOURCE = 3
+    FILE = 4
+
+    @property
+    def is_queued(self) -> bool:
+        """Whether the address is an entry of the queue, in the table ``page``."""
+        return self is PAGE or self is FILE
 
 
 PAGE: Final = Purpose.PAGE
-"""The same member, found at once: Python searches for those of an enumeration, and this one is asked for all along."""
+FILE: Final = Purpose.FILE
+"""The same members, found at once: Python searches for those of an enumeration, and these are asked for all along."""
 
 
 class Link(NamedTuple):
@@ -378,6 +385,19 @@ class Facts(msgspec.Struct, frozen=True, gc=False, array_like=True, kw_only=True
     headers: str | None = None
 
 
+class FileFacts(msgspec.Struct, frozen=True, gc=False, array_like=True, kw_only=True):
+    """What a stored file has shown of itself. The names are those of the columns of ``file_fact``."""
+
+    width: int | None = None  # of an image, in pixels
+    height: int | None = None
+    title: str | None = None  # of a document, as the next ones
+    author: str | None = None
+    pages: int | None = None  # of a PDF, or slides of a presentation
+    text: str | None = None
+    links: int | None = None
+    problem: str | None = None  # why it could not be read, or not all of it
+
+
 class Decision(msgspec.Struct, frozen=True, gc=False, array_like=True, kw_only=True):
     """What follows for a lease that ended. Nothing: its page is done."""
 
@@ -407,6 +427,7 @@ class Concluded(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     condemns: Cause | None = None  # for which the origin is given up, where it was met too often
     is_stored_2xx: bool = False
     cookies: list[str] = []  # values of Set-Cookie
+    file: FileFacts | None = None  # of a file that is stored
 
 
 class Place(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -491,7 +512,7 @@ class Settled(msgspec.Struct, frozen=True, gc=False):
     @property
     def is_broken(self) -> bool:
         """Whether a link to the page is broken: there is no answer, or one that is an error."""
-        return self.cause is not None or (self.status is not None and self.status >= 400)
+        return (self.cause is not None and self.state != "C") or (self.status is not None and self.status >= 400)
 
 
 class Visit(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -508,8 +529,8 @@ class Visit(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     @property
     def page(self) -> int | None:
-        """The id of the page that was asked for; robots.txt and sitemaps are no pages."""
-        return self.lease.page if self.lease.purpose is PAGE else None
+        """The id of the page or file that was asked for; robots.txt and sitemaps are neither."""
+        return self.lease.page if self.lease.purpose.is_queued else None
 
 
 class StoredVisit(NamedTuple):

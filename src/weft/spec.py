@@ -84,6 +84,7 @@ ActionLog = Annotated[str | None, Reader("log or screen")]
 Addresses = Annotated[tuple[str, ...], Reader("addresses")]
 Credentials = Annotated[tuple[str, ...], Reader("credentials")]
 Expressions = Annotated[tuple[str, ...], Reader("expressions")]
+FileExtensions = Annotated[tuple[str, ...], Reader("extensions")]
 Headers = Annotated[tuple[str, ...], Reader("headers")]
 Hosts = Annotated[tuple[str, ...], Reader("hosts")]
 Kinds = Annotated[tuple[str, ...], Reader("contacts")]
@@ -179,6 +180,13 @@ class Skip(StrEnum):
     NO = "no"
     EXACT = "exact"
     NEAR = "near"
+
+
+class Embeds(StrEnum):
+    """The hosts from which the files are asked that a page shows."""
+
+    ANY = "any"
+    SCOPE = "scope"
 
 
 class RenderMode(StrEnum):
@@ -713,6 +721,35 @@ class Recrawl(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
 
 
+class Files(msgspec.Struct, frozen=True, kw_only=True):
+    """Which files are asked for beside pages (G5, T11)."""
+
+    images: Annotated[
+        bool, About("store the images that pages show, with icons and those of style attributes", usual=True)
+    ] = False
+    documents: Annotated[
+        bool, About("store linked documents: PDF, and those of Word, Excel, PowerPoint and OpenDocument", usual=True)
+    ] = False
+    assets: Annotated[
+        bool, About("store all that a page needs to be seen: style sheets and what they need, scripts, fonts, images")
+    ] = False
+    extensions: Annotated[
+        FileExtensions, About("store linked and shown files with these extensions", "zip,csv", name="files")
+    ] = ()
+    embeds: Annotated[
+        Embeds, About("the hosts of files that a page shows: any, or those in the scope", may_change=False)
+    ] = Embeds.ANY
+    max_file_size_b: Annotated[int, About("keep no file that is larger, and none in part", low=1, may_change=True)] = (
+        100_000_000
+    )
+    max_files: Annotated[int | None, About("ask for at most N files", "1000", may_change=True)] = None
+
+    @property
+    def has_any(self) -> bool:
+        """Whether files are asked for at all."""
+        return bool(self.images or self.documents or self.assets or self.extensions)
+
+
 class Plugins(msgspec.Struct, frozen=True, kw_only=True):
     """Parts of the user's own (R4)."""
 
@@ -757,6 +794,9 @@ class CrawlSpec(msgspec.Struct, frozen=True, kw_only=True):
     harvest: Annotated[Harvest, Group("Harvest", "what you came for", may_change=False)] = Harvest()
     keep: Annotated[Keep, Group("Store", "what is kept", may_change=True)] = Keep()
     recrawl: Annotated[Recrawl, Group("Recrawl", "when all pages are asked again", may_change=True)] = Recrawl()
+    files: Annotated[Files, Group("Files", "images, documents and other files beside pages", may_change=False)] = (
+        Files()
+    )
     plugins: Annotated[Plugins, Group("Parts", "parts of your own", may_change=False)] = Plugins()
 
 

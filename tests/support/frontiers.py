@@ -28,7 +28,9 @@ class FakeTime:
 
 
 class PlainJudge:
-    """Everything but one host belongs to the crawl."""
+    """Everything but one host belongs to the crawl, and files are not asked for."""
+
+    shows_files = False
 
     def judge_url(self, url: str, site_id: int, parent: Parent | None) -> Verdict:
         return ADMITTED if belongs(url) else Verdict(Reason.OUT_OF_SCOPE)
@@ -41,6 +43,15 @@ class PlainJudge:
         if "nofollow" in rel:
             return Verdict(Reason.NOFOLLOW)
         return ADMITTED if depth <= MAX_DEPTH else Verdict(Reason.TOO_DEEP)
+
+    def shows(self, kind: int, rel: str, target: str) -> bool:
+        return False
+
+    def is_file(self, url: str) -> bool:
+        return False
+
+    def judge_shown(self, url: str) -> Verdict:
+        return ADMITTED
 
     def is_suspect(self, site_id: int) -> bool:
         return False

@@ -297,7 +297,7 @@ def test_the_documentation_names_every_rule_and_extension() -> None:
     for name in Traps.__struct_fields__:
         option = "query-size" if name == "query_b" else name.replace("_", "-")
         assert f"| `--trap-{option}` | {getattr(Traps(), name)} |" in text, name
-    elsewhere = {Reason.NOT_A_URL, Reason.SITE_PAGES, Reason.SITE_TIME}
+    elsewhere = {Reason.NOT_A_URL, Reason.SITE_PAGES, Reason.SITE_TIME, Reason.MAX_FILES}
     assert [reason for reason in Reason if f"`{reason}`" not in text and reason not in elsewhere] == []
     for kind, extensions in FILES.items():
         assert f"- {kind}: {extensions}" in words

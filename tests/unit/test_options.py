@@ -179,7 +179,7 @@ def test_command_line_reaches_the_specification() -> None:
     ("words", "part"),
     [
         ("--max-page 3", "nearest: --max-pages"),
-        ("--images yes", "unknown option --images (weft crawl --help"),
+        ("--pictures yes", "unknown option --pictures ("),
         ("--render ever", "'ever' is not no or auto or always"),
         ("--viewport 10x10", "is not WIDTHxHEIGHT, each from 100 to 10000, or mobile"),
         ("-x", "unknown option -x"),
@@ -252,7 +252,7 @@ def test_no_seed() -> None:
 
 
 def test_words_of_later_pieces_are_unknown() -> None:
-    later = "images documents db"
+    later = "pictures db"
     for name in later.split():
         assert f"unknown option --{name} " in failure(SEED, f"--{name}", "x")
 
@@ -599,7 +599,7 @@ def test_help_tells_the_usual_options_and_all_of_them_when_asked(
 
     possible = {option.name for option in OPTIONS if command == "crawl" or option.may_change}
     usual = {option.name for option in OPTIONS if option.usual}
-    assert len(usual) == 13
+    assert len(usual) == 15
     names, lines = told(command, "--help")
     assert names == usual & possible and lines < 60
     for words in ([command, "--help", "all"], [command, "x", "-h", "all"], ["help", command, "all"]):

@@ -30,6 +30,7 @@ EXAMPLES = {
         "\n  weft extract example.org https://example.org/shop --select 'price=.price::text'"
     ),
     "stats": "weft stats example.org\n  weft stats example.org -o report.html",
+    "files": "weft files example.org --to downloads",
     "duplicates": "weft duplicates example.org --threshold 0.9 -o duplicates.csv",
     "show": "weft show example.org https://example.org/ --text",
     "screenshot": "weft screenshot example.org https://example.org/ --to pictures",
@@ -234,6 +235,12 @@ def _duplicates(parser: argparse.ArgumentParser) -> None:
     _to_file(parser)
 
 
+def _files(parser: argparse.ArgumentParser) -> None:
+    _folder(parser)
+    about = "the folder to write into: new, empty, or of an earlier `weft files`"
+    parser.add_argument("-o", "--to", "--output", dest="to", metavar="FOLDER", required=True, help=about)
+
+
 def _show(parser: argparse.ArgumentParser) -> None:
     _folder(parser)
     _url(parser)
@@ -407,6 +414,7 @@ _BUILDERS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "extract": _extract,
     "stats": _stats,
     "duplicates": _duplicates,
+    "files": _files,
     "show": _show,
     "screenshot": _screenshot,
     "keywords": _keywords,

@@ -24,6 +24,7 @@ COMMANDS = {
     "items": "the addresses, numbers and other finds of a crawl",
     "extract": "look for addresses and other finds in a stored crawl",
     "stats": "the numbers of a crawl, and a report to look at",
+    "files": "write the stored images, documents and other files into a folder",
     "duplicates": "pages with the same content, or nearly the same",
     "show": "one stored page",
     "screenshot": "pictures of stored pages",

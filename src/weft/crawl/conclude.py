@@ -21,11 +21,13 @@ from weft.records import (
     Facts,
     Failure,
     Fetched,
+    FileFacts,
     Lease,
     Link,
     LinkKind,
     Links,
     Parsed,
+    Purpose,
     signed,
 )
 from weft.spec import Limits
@@ -41,6 +43,7 @@ REST_ASKED_MAX_S = 86_400.0
 SAME_URL_REDIRECTS = 3
 DETAIL_MAX = 1_000
 REDIRECT_MAX = 8_192
+_LENGTH_DIGITS = 18
 
 _SECONDS = regex(r"[0-9]+(?:\.[0-9]+)?")
 
@@ -96,7 +99,7 @@ def conclude(lease: Lease, answer: Fetched, fields: Fields, target: str | None, 
     redirect_to, follows = None, NOTHING_FOLLOWS
     if target is not None:
         redirect_to, _, fragment = target.partition("#")
-        if lease.purpose is PAGE:
+        if lease.purpose.is_queued:
             links = Links.of([Link(redirect_to, LinkKind.REDIRECT.value, fragment=fragment)])
             if redirect_to == lease.url and cookies and lease.hops < SAME_URL_REDIRECTS:
                 follows = Decision(again_at=redirect_to)  # a site that sets a cookie and sends all back to the same URL
@@ -134,6 +137,31 @@ def _detail_of(answer: Fetched, redirect_to: str | None, parsed: Parsed) -> str 
     return detail
 
 
+def conclude_file(
+    done: Concluded, answer: Fetched, media: str, file: FileFacts | None, links: Links | None = None
+) -> Concluded:
+    """The same conclusion, where the answer is a file: it does not count as a page, and is not kept in part.
+
+    ``links`` are those of a style sheet.
+    """
+    facts, lease = done.facts, done.lease
+    if lease.purpose is PAGE:
+        lease = msgspec.structs.replace(lease, purpose=Purpose.FILE)
+    if done.is_stored_2xx and answer.truncated:
+        told = answer.header("content-length") or ""
+        size = int(told) if told.isdecimal() and len(told) < _LENGTH_DIGITS else None
+        facts = msgspec.structs.replace(
+            facts, cause=Cause.FILE_TOO_LARGE.value, detail="larger than --max-file-size", size=size, hash=None
+        )
+        file = None
+    if media:
+        facts = msgspec.structs.replace(facts, type=media)
+    return msgspec.structs.replace(
+        done, lease=lease, facts=facts, is_stored_2xx=False, file=file if done.is_stored_2xx else None,
+        links=done.links if links is None else links,
+    )  # fmt: skip
+
+
 def decide(done: Concluded, limits: Limits, slow_answers: int, key_of: Callable[[str], str]) -> Decision:
     """What follows for a lease that ended, with all that the crawl knows.
 
@@ -142,7 +170,7 @@ def decide(done: Concluded, limits: Limits, slow_answers: int, key_of: Callable[
     facts, lease = done.facts, done.lease
     if facts.status in PASSING_STATUSES:
         return _back_off(done, limits, slow_answers)
-    if facts.redirect_to is None or lease.purpose is not PAGE:
+    if facts.redirect_to is None or not lease.purpose.is_queued:
         return done.follows
     target = done.links.targets[0]
     if (  # `/a` to `/a/` with the slash rule on: the same page, asked again at the other URL

@@ -16,7 +16,7 @@ from weft.crawl.learning import Learning
 from weft.crawl.tick import TICK_S, Batch, Tick, TickTime
 from weft.errors import Cause
 from weft.ports import Addresses, Frontier, Resolve, SiteState, Workers
-from weft.records import PAGE, Ended, Failure, Lease, Progress, StopReason
+from weft.records import Ended, Failure, Lease, Progress, StopReason
 from weft.spec import CrawlSpec
 from weft.url import host_of, origin_of
 
@@ -32,6 +32,7 @@ class Loop:
         learning: Learning, tick: Tick, housekeeping: Housekeeping, observers: Sequence[Observer],
     ) -> None:  # fmt: skip
         self._limits, self._politeness, self._min_depth = spec.limits, spec.politeness, spec.scope.min_depth
+        self._asks_files = spec.files.has_any
         self._wants_items = spec.harvest.is_wanted
         self._clock = clock
         self._frontier = frontier
@@ -134,7 +135,7 @@ class Loop:
         """One lease that ended, whoever asked: the crawl learns from it, and it waits for the tick."""
         learnt, site = self._learning.learn(ended)
         done = learnt.processed.done
-        if done.links.targets and not self._batch.feeds and done.lease.purpose is PAGE:
+        if done.links.targets and not self._batch.feeds and done.lease.purpose.is_queued:
             self._batch.feeds = site is not None and not site.has_work
         self._batch.add(learnt, self._clock.seconds())
 
@@ -146,10 +147,11 @@ class Loop:
         free = 0 if self.held_back() else self._workers.free(most)
         left = self._pages_left()
         if left is not None:
-            free = min(free, left)
+            left = max(0, left)
+            free = free if self._asks_files else min(free, left)
         if free <= 0:
             return 0
-        leases, refused, unresolved = self._frontier.take(free)
+        leases, refused, unresolved = self._frontier.take(free, left)
         self._start(leases)
         for site in unresolved:
             self._resolve(site)
@@ -172,7 +174,7 @@ class Loop:
         """How many pages may still be asked for under --max-pages; None without it."""
         if self._limits.max_pages is None:
             return None
-        under_way = self._frontier.under_way - self._frontier.unsettled - self._batch.pages
+        under_way = self._frontier.pages_under_way - self._batch.pages
         return self._limits.max_pages - self._totals["pages"] - self._batch.stored - under_way
 
     def _start(self, leases: Sequence[Lease]) -> None:
@@ -247,7 +249,8 @@ class Loop:
             return StopReason.MAX_TIME
         if workers.running or workers.has_finished or self._batch.learnt or frontier.unsettled or frontier.resolving:
             return None
-        if self._limits.max_pages is not None and self._totals["pages"] >= self._limits.max_pages:
+        owes_files = self._asks_files and frontier.has_files  # those of its last pages are still to come
+        if self._limits.max_pages is not None and self._totals["pages"] >= self._limits.max_pages and not owes_files:
             return StopReason.MAX_PAGES
         if frontier.has_ready:  # what the last tick admitted is still to be taken
             return None
@@ -308,7 +311,7 @@ class Loop:
         for lease, was_asked in returned:
             if was_asked:
                 self._frontier.freed(lease)
-        self._frontier.give_back(lease.page for lease, _ in returned if lease.purpose is PAGE)
+        self._frontier.give_back(lease.page for lease, _ in returned if lease.purpose.is_queued)
         self._store_batch()
 
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import NamedTuple
 
 import msgspec
 
 from weft.clock import Clock
+from weft.crawl.document_reading import DocumentProcess
 from weft.crawl.housekeeping import Housekeeping
 from weft.crawl.loop import Loop
 from weft.crawl.marks import make_marks, marked_page
 from weft.db.connection import Database, DatabaseError, open_writer
 from weft.db.schema import MIGRATIONS
 from weft.errors import StoreError, means_full_disk
+from weft.extract.documents import is_readable
 from weft.folder import Folder
 from weft.frontier.endings import failed_seeds, last_answer_ms, site_limits
 from weft.frontier.sql import SqlFrontier
@@ -22,6 +25,7 @@ from weft.ports import Workers
 from weft.records import Ending, Progress, StopReason
 from weft.seeds.lists import Seed
 from weft.spec import CrawlSpec
+from weft.store.documents import keep_document, unread_documents
 from weft.store.state import StoredState
 from weft.store.visits import SqlStore
 from weft.store.warc.cdxj import stored_rows, write_cdxj
@@ -235,9 +239,22 @@ class OpenCrawl:
             self._frontier.close()
         if self.spec.keep.archive:
             write_cdxj(stored_rows(self._database.connection), self.folder.cdxj)
+            if self.spec.files.documents:
+                await self._read_documents()
         with self._database.transaction():
             self._state.end_run(ended_ms, reason.value)
         return reason
+
+    async def _read_documents(self) -> None:
+        """Reads the documents that came, until there are no more, or a stop is asked for: the next run goes on."""
+        connection = self._database.connection
+        with closing(DocumentProcess()) as process:
+            for document in unread_documents(connection, is_readable):
+                if self._loop.ends_now:
+                    return
+                said = await asyncio.to_thread(process.read_stored, self.folder.warc, document)
+                with self._database.transaction():
+                    keep_document(connection, document.visit, *msgspec.structs.astuple(said))
 
     def _ending(self, *, is_done: bool) -> Ending:
         """The facts that the last line of this run needs; one that is not done is not kept waiting for large tables."""

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+from weft.crawl.file_reading import FileReader
 from weft.crawl.items import ItemReader
 from weft.crawl.marks import ParseMark
 from weft.crawl.pipeline import Pipeline, Sketch
 from weft.crawl.reading import PageReader
 from weft.crawl.texts import TextReader
 from weft.fetch.http import user_agent_of
+from weft.judge.files import WantedFiles
 from weft.plugins import LoadedPlugins
 from weft.ports import Archive
 from weft.records import Lease
@@ -32,7 +34,8 @@ def make_pipeline(
     archive = _make_archive(spec, folder, prefix, find_body, request_head)
     texts = TextReader(spec.extract.keywords, mark) if spec.extract.wants_text else None
     items = ItemReader(spec.harvest, mark) if spec.harvest.is_wanted else None
-    return Pipeline(spec.limits, reader, archive, _make_sketch(spec), texts, items)
+    files = FileReader(WantedFiles(spec.files), mark, spec.limits.max_links_per_page) if spec.files.has_any else None
+    return Pipeline(spec.limits, reader, archive, _make_sketch(spec), texts, items, files)
 
 
 def _make_archive(

@@ -12,6 +12,7 @@ from typing import assert_never
 import msgspec
 
 from weft.crawl.conclude import conclude, conclude_failure, is_shown, target_of, with_detail
+from weft.crawl.file_reading import FileReader
 from weft.crawl.items import ItemReader
 from weft.crawl.reading import PageReader
 from weft.crawl.texts import TextReader
@@ -46,9 +47,10 @@ class Pipeline:
 
     def __init__(
         self, limits: Limits, reader: PageReader, archive: Archive, sketch: Sketch | None, texts: TextReader | None,
-        items: ItemReader | None,
+        items: ItemReader | None, files: FileReader | None,
     ) -> None:  # fmt: skip
         self._limits = limits
+        self._files = files
         self._reader = reader
         self._sketch = sketch
         self._texts = texts
@@ -72,6 +74,8 @@ class Pipeline:
                     parsed = self._parsed(lease, answer, fields, target)
                     done = conclude(lease, answer, fields, target, parsed)
                     text, rendering = parsed.text, parsed.rendering
+                    if self._files is not None:
+                        done = self._files.concluded(done, answer)
                 case _:
                     assert_never(answer)
             if text and self._sketch is not None and done.is_stored_2xx:
@@ -93,7 +97,7 @@ class Pipeline:
             rendering = self._kept(done, answer.rendered, rendering)
         return Processed(
             done=done, place=place, sketch=sketch, rendering=rendering, bug=bug, text=main_text, items=items,
-            answer=None if lease.purpose is PAGE else said,
+            answer=None if lease.purpose.is_queued else said,
         )  # fmt: skip
 
     def _parsed(self, lease: Lease, answer: Fetched, fields: dict[str, str], target: str | None) -> Parsed:

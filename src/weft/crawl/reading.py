@@ -33,6 +33,7 @@ class PageReader:
         self._agents = agents_of(spec.identity.user_agent)
         self._html_only = spec.scope.html_only
         self._wants_text = spec.duplicates.near is not None
+        self._wants_shown, self._wants_assets = spec.files.has_any, spec.files.assets
         self._mark = mark
         self.builds_trees = True  # else ``NeedsTree`` is raised for a page that only a tree tells
         self._error_page: tuple[_Said, Parsed] | None = None  # the last one, and what it says
@@ -64,7 +65,9 @@ class PageReader:
                 fields.get("content-language"),
             )
             with_text = self._wants_text or answer.rendered is not None
-            reading = Reading(self._agents, self._max_links, with_text, may_build=self.builds_trees)
+            reading = Reading(
+                self._agents, self._max_links, with_text, self.builds_trees, self._wants_shown, self._wants_assets
+            )
             parsed = parse_page(answer.body, url, content_type, headers, reading)
             if answer.rendered is not None:
                 read = partial(_read_rendered, url, headers, reading)
@@ -86,6 +89,6 @@ def _read_rendered(page_url: str, headers: Headers, reading: Reading, html: str,
 
 
 def needs_trees(spec: CrawlSpec) -> bool:
-    """Whether every page is read by its tree: the compiled reader is not there, or it gives no text."""
+    """Whether every page is read by its tree: the compiled reader is not there, or it does not give all."""
     looks_further = spec.duplicates.near is not None or spec.extract.wants_text or spec.harvest.reads_trees
-    return not reads_quickly() or looks_further
+    return not reads_quickly() or looks_further or spec.files.has_any

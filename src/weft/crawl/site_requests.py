@@ -43,7 +43,8 @@ class SiteRequests:
                 self._queue.site_request(again, first=True)
             case Learnt() as learnt:
                 self._take_delay(learnt, site_id)
-                if learnt.cause is None and self._reads_sitemaps and learnt.origin not in self._for_frames:
+                is_crawled = learnt.origin not in self._for_frames and self._judge.has_pages(learnt.origin)
+                if learnt.cause is None and self._reads_sitemaps and is_crawled:
                     for url in learnt.sitemaps or (f"{learnt.origin}/sitemap.xml",):
                         self._queue_sitemap(url, site_id, None)
                 self._queue.release(site_id)

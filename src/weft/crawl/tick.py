@@ -125,7 +125,7 @@ class Tick:
         """Stores a batch, and gives its visits. ``feed`` is called now and then, so that workers stay busy."""
         admissions, store, learnt = self._admissions, self._store, batch.learnt
         with self._transaction():
-            admissions.settle([self._settled(one) for one in learnt if one.processed.done.lease.purpose is PAGE])
+            admissions.settle([self._settled(one) for one in learnt if one.processed.done.lease.purpose.is_queued])
             visits, packs = self._offer(learnt, feed)
             self._count(batch)
             for one in learnt:
@@ -138,7 +138,8 @@ class Tick:
             items = [
                 (visit, one.processed.items) for visit, one in zip(visits, learnt, strict=True) if one.processed.items
             ]
-            store.write(visits, packs, positions, sketches, texts, renderings, items)
+            files = [(one.visit, file) for one in learnt if (file := one.processed.done.file) is not None]
+            store.write(visits, packs, positions, sketches, texts, renderings, items, files)
             feed()
             admissions.finish_offers()
             self._site_requests.flush(admissions.name)
@@ -173,7 +174,7 @@ class Tick:
         for number, one in enumerate(learnt, start=1):
             if number % FED_EVERY == 0:
                 feed()
-            offer = self._page if one.processed.done.lease.purpose is PAGE else self._site_request
+            offer = self._page if one.processed.done.lease.purpose.is_queued else self._site_request
             visit, packed = offer(one)
             visits.append(visit)
             if packed:
@@ -185,12 +186,14 @@ class Tick:
         offered = self._admissions.offer_page(
             lease.page, one.visit, done.links, facts.nofollow, self._is_duplicate(one)
         )  # fmt: skip
-        if done.is_stored_2xx or done.links.targets:  # a redirect to a new place is a page that brings one
+        if lease.purpose is PAGE and (
+            done.is_stored_2xx or done.links.targets
+        ):  # a redirect to a new place is a page that brings one
             self._judge.linked(lease.url, lease.site, offered.depth, offered.new, offered.known)
         return self._visit(one, offered.url, len(done.links.targets), offered.external), offered.packed
 
     def _is_duplicate(self, one: BatchEntry) -> bool:
-        if self._duplicates is None:
+        if self._duplicates is None or one.processed.done.lease.purpose is not PAGE:
             return False
         facts, processed = one.facts, one.processed
         body = (facts.hash, facts.size, processed.place.digest) if facts.hash is not None else None
@@ -210,13 +213,9 @@ class Tick:
     def _count(self, batch: Batch) -> None:
         totals = self._store.totals
         totals["pages"] += batch.stored
+        totals["files"] += sum([one.processed.done.file is not None for one in batch.learnt])
         totals["bytes"] += sum([one.facts.size_wire or 0 for one in batch.learnt])
-        totals["links"] += sum(
-            [
-                len(one.processed.done.links.targets) if one.processed.done.lease.purpose is PAGE else len(one.entries)
-                for one in batch.learnt
-            ]
-        )
+        totals["links"] += sum([len(one.processed.done.links.targets) or len(one.entries) for one in batch.learnt])
 
 
 def _is_unchanged(done: Concluded) -> bool:

@@ -102,6 +102,36 @@ CREATE TABLE template(
 """
 
 
+FILE_VIEWS = """
+CREATE VIEW shown_file AS
+WITH RECURSIVE hop(start, page, hops) AS (
+    SELECT id, id, 0 FROM page WHERE role >= 2
+    UNION
+    SELECT h.start, coalesce(t.page, t.id), h.hops + 1
+    FROM hop h JOIN page p ON p.id = h.page JOIN visit v ON v.id = p.visit JOIN link_pack k ON k.visit = v.id
+         JOIN url t ON t.id = json_extract(k.links, '$[0][0]')
+    WHERE v.redirect_to IS NOT NULL AND h.hops < 20)
+SELECT u.text AS url, s.text AS page, l.key AS position, k.name AS kind, json_extract(l.value, '$[3]') AS anchor,
+       json_extract(l.value, '$[4]') AS rel, p.site, f.id AS file, v.id AS visit, v.type, v.size, v.cause,
+       CASE WHEN v.hash IS NOT NULL THEN printf('%016x', v.hash) END AS hash
+FROM page p JOIN visit w ON w.id = p.visit JOIN link_pack c ON c.visit = w.id JOIN page_url s ON s.page = p.id,
+     json_each(c.links) l
+     JOIN url u ON u.id = json_extract(l.value, '$[0]') JOIN hop h ON h.start = coalesce(u.page, u.id)
+     JOIN page f ON f.id = h.page JOIN visit v ON v.id = f.visit
+     JOIN link_kind k ON k.id = json_extract(l.value, '$[1]')
+WHERE (p.role < 2 OR w.type = 'text/css') AND v.status BETWEEN 200 AND 299 AND f.role >= 2 AND w.redirect_to IS NULL;
+CREATE VIEW image AS
+SELECT url, page, max(CASE WHEN kind = 'image' AND rel IS NOT 'background' THEN anchor END) AS alt, type, size, hash,
+       width, height, cause AS error
+FROM shown_file LEFT JOIN file_fact USING(visit) WHERE type LIKE 'image/%' GROUP BY url, page;
+CREATE VIEW file AS
+SELECT url, page, type, size, hash, title, author, pages, nullif(text, '') AS text, links,
+       coalesce(cause, problem) AS error
+FROM shown_file LEFT JOIN file_fact USING(visit)
+WHERE type NOT LIKE 'image/%' AND NOT (type = 'text/html' AND kind IN ('image', 'link')) GROUP BY url, page;
+"""
+
+
 def create(connection: sqlite3.Connection) -> None:
     """The first schema."""
     _run(connection, TABLES + VIEWS)
@@ -147,6 +177,17 @@ def name_the_urls_of_pages(connection: sqlite3.Connection) -> None:
     _run(connection, f"CREATE {PAGE_URL};\nDROP VIEW IF EXISTS document;\nCREATE {DOCUMENT}")
 
 
+def keep_files(connection: sqlite3.Connection) -> None:
+    """Files beside pages (G5): which entries of the queue are files, what files show of themselves, and two views."""
+    connection.execute("ALTER TABLE page ADD COLUMN role INTEGER NOT NULL DEFAULT 0")
+    connection.execute("CREATE INDEX page_files ON page(id) WHERE role = 2 AND state IN ('W', 'R')")
+    connection.execute(
+        "CREATE TABLE file_fact(visit INTEGER PRIMARY KEY REFERENCES visit, width INTEGER, height INTEGER,"
+        " title TEXT, author TEXT, pages INTEGER, text TEXT, links INTEGER, problem TEXT)"
+    )
+    _run(connection, FILE_VIEWS)
+
+
 def tell_the_places_of_documents(connection: sqlite3.Connection) -> None:
     """The view of documents with their links and their places in the archive (E14)."""
     _run(connection, f"DROP VIEW document;\nCREATE {DOCUMENT}")
@@ -187,7 +228,7 @@ def keep_items(connection: sqlite3.Connection) -> None:
 
 MIGRATIONS = (
     create, keep_duplicates, sort_the_seen_set, find_sketches, narrow_the_queue, name_the_urls_of_pages, keep_texts,
-    keep_what_orders_were_told, tell_the_places_of_documents, keep_renderings, keep_items,
+    keep_what_orders_were_told, tell_the_places_of_documents, keep_renderings, keep_items, keep_files,
 )  # fmt: skip
 VERSION = len(MIGRATIONS)
 _VERSION_WITH_PAGE_URL = 6

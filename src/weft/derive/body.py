@@ -143,8 +143,8 @@ def answer_of(crawl: StoredCrawl, page: int) -> Answer | None:
         row = db.execute(f"{_ANSWER} WHERE v.id = ?", visit).fetchone()
         if row is not None and row[2] is None:  # the last attempt failed; an earlier one may have been answered
             earlier = (
-                f"{_ANSWER} WHERE v.page = ? AND v.purpose = {Purpose.PAGE.value} AND v.status IS NOT NULL"
-                " ORDER BY v.id DESC LIMIT 1"
+                f"{_ANSWER} WHERE v.page = ? AND v.purpose IN ({Purpose.PAGE.value}, {Purpose.FILE.value})"
+                " AND v.status IS NOT NULL ORDER BY v.id DESC LIMIT 1"
             )
             row = db.execute(earlier, (page,)).fetchone() or row
     return None if row is None else _answer(row)

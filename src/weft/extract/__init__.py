@@ -1,1 +1,1 @@
-"""What people came for: the main text of pages, their keywords, and items. Pure functions over a page."""
+"""What people came for: main texts and keywords of pages, items, facts of files. Pure functions."""

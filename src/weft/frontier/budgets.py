@@ -7,10 +7,33 @@ from collections import Counter
 
 from weft.clock import Clock
 from weft.errors import Reason
+from weft.frontier.pages import Role
 from weft.frontier.polite import END, Site
 from weft.spec import Limits
 
 CUT_AT_ONCE = 20_000
+
+
+class FileBudget:
+    """How many files may still be asked for (``--max-files``). A file that is asked again counts once."""
+
+    def __init__(self, connection: sqlite3.Connection, most: int | None) -> None:
+        self._most = most
+        self._asked = 0
+        if most is not None:
+            (self._asked,) = connection.execute(_FILES_ASKED).fetchone()
+
+    def take(self, attempts: int) -> bool:
+        """Whether a file may be asked that was asked so often before; it counts then."""
+        if self._most is None or attempts:
+            return True
+        if self._asked >= self._most:
+            return False
+        self._asked += 1
+        return True
+
+
+_FILES_ASKED = f"SELECT count(*) FROM page WHERE role = {Role.FILE.value} AND attempts > 0"
 
 
 class Budgets:
@@ -43,15 +66,27 @@ class Budgets:
         if reason is None:
             return False
         self.cut_sites[site.id] = reason.value
-        site.head, site.heads, site.cursor = [], {}, END
+        if reason is Reason.SITE_PAGES:
+            site.keep_files()
+        else:
+            site.head, site.heads, site.cursor = [], {}, END
         return True
+
+    def is_cut(self, site_id: int, is_file: bool) -> bool:
+        """Whether what waits on the site is being set aside; files do not count as pages."""
+        reason = self.cut_sites.get(site_id)
+        return reason is not None and not (is_file and reason == Reason.SITE_PAGES.value)
 
     def set_aside(self) -> None:
         """Writes what waits on sites that are over their budget, so much at a time that a tick stays short."""
         for site_id, reason in list(self.cut_sites.items()):
             number = 0
             for tried in ("NOT NULL", "NULL"):
-                some = f"SELECT id FROM page WHERE site = ? AND state = 'W' AND retry_ms IS {tried} LIMIT {CUT_AT_ONCE}"
+                pages = f"AND role <> {Role.FILE.value}" if reason == Reason.SITE_PAGES.value else ""
+                some = (
+                    f"SELECT id FROM page WHERE site = ? AND state = 'W' AND retry_ms IS {tried} {pages}"
+                    f" LIMIT {CUT_AT_ONCE}"
+                )
                 number = self._db.execute(
                     f"UPDATE page SET state = NULL, reason = ?, retry_ms = NULL WHERE id IN ({some})", (reason, site_id)
                 ).rowcount

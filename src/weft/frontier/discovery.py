@@ -15,7 +15,7 @@ import msgspec
 
 from weft.clock import Clock
 from weft.db.connection import insert
-from weft.errors import Reason
+from weft.errors import Cause, Reason
 from weft.frontier.given import Memory, Policies
 from weft.frontier.links import (
     Infos,
@@ -28,15 +28,24 @@ from weft.frontier.links import (
     packed_links,
     recalled,
 )
-from weft.frontier.pages import OPEN_REASONS, Found, FoundBy, PageInFlight, PageRow, flags_of
+from weft.frontier.pages import (
+    FILE_PRIORITY,
+    Found,
+    FoundBy,
+    PageInFlight,
+    PageRow,
+    Role,
+    flags_of,
+)
 from weft.frontier.polite import Schedule, Waiting
 from weft.frontier.seen import (
     ADMITTED,
     DEPTH_MAX,
     FINAL,
-    HOPPED,
+    JUDGED_FILE,
     UNKNOWN,
     Seen,
+    depth_of,
     pack,
     reach,
     url_id_of,
@@ -142,20 +151,20 @@ class Discovery:
         return PageRow(*found) if found else None
 
     def _info(self, url_id: int, row: PageRow) -> int:
-        return pack(url_id, row.depth, flags_of(row.state, row.reason, row.hops))
+        return pack(url_id, row.depth, flags_of(row.state, row.reason, row.hops, row.role))
 
     def prefetch(self, targets: Iterable[str]) -> None:
         """Looks all targets of a tick up at once; after it ``offer`` needs no look-up of its own."""
         self.seen.prefetch(targets, self._describe)
 
     def _describe(self, rows: list[tuple[object, ...]]) -> None:
-        for text, url_id, page, depth, state, reason, hops in rows:
+        for text, url_id, page, depth, state, reason, hops, role in rows:
             assert isinstance(text, str) and isinstance(url_id, int)
             if page is None:  # a text that is no page: of another scheme, or one that may become a page
                 info = pack(url_id, DEPTH_MAX, 0 if text.startswith("http") else FINAL)
             else:
-                assert isinstance(depth, int) and isinstance(hops, int)
-                info = pack(url_id, depth, flags_of(state, reason, hops))
+                assert isinstance(depth, int) and isinstance(hops, int) and isinstance(role, int)
+                info = pack(url_id, depth, flags_of(state, reason, hops, role))
             self.seen.recent.put(text, info)
 
     def prefetch_links(self, pages: Iterable[Links]) -> None:
@@ -196,17 +205,31 @@ class Discovery:
         offered, infos, places = recalled(self.seen.recent.young, links, by_kind, heed, bound)
         if _REDIRECT in links.kinds.values():  # its target is no farther than the page: it may be nearer by it
             places = sorted({*places, *(at for at, kind in links.kinds.items() if kind == _REDIRECT)})
+        if self._judge.shows_files:
+            places = self._with_shown(links, infos, offered, places)
         new: list[str] = []
         if places:  # else all are known, and none is nearer by this page
             hops = flight.hops + 1 if leads_on(links) else 0
             found_by = FoundBy(
-                Parent(flight.url, flight.depth, flight.chain), visit, flight.depth + 1, hops, nofollow, duplicate
-            )
+                Parent(flight.url, flight.depth, flight.chain), visit, flight.depth + 1, hops, nofollow, duplicate,
+                flight.is_file,
+            )  # fmt: skip
             new = self._take_in(links, places, infos, offered, bound, found_by, flight.hops, page_site)
-        if self.tell_links is not None:
+        if self.tell_links is not None and not flight.is_file:
             self.tell_links(flight.page, infos, offered)
         known = KnownLinks(targets, infos, offered, page_site.prefix, first_new)
         return packed_links(links, infos, offered), Found(page_site.external_links(targets), new, known)
+
+    def _with_shown(self, links: Links, infos: Infos, offered: bytearray, places: list[int]) -> list[int]:
+        """Where to look closer, with the links that show files: those not yet judged as files. They are offered too."""
+        shows, targets, rel_of = self._judge.shows, links.targets, links.rels.get
+        more = []
+        for at, kind in links.kinds.items():
+            if shows(kind, rel_of(at, ""), targets[at]):
+                offered[at] = 1
+                if infos[at] != UNKNOWN and not infos[at] & (ADMITTED | JUDGED_FILE):
+                    more.append(at)
+        return sorted({*places, *more}) if more else places
 
     def _page_site_of(self, url: str) -> PageSite:
         prefix = url[: url.index("/", 8) + 1]
@@ -237,10 +260,19 @@ class Discovery:
                 info = discover(target, kind, rel_of(at, ""), found_by, page_site)
                 if info & ADMITTED and target.startswith(prefix):
                     new.append(target)
-            elif offered[at] and not info & FINAL and (info > bound or kind == _REDIRECT):
+            elif offered[at] and self._may_change(info, targets[at], kind, rel_of(at, ""), found_by, bound):
                 self._reconsider(links.bare(at), url_id_of(info), found_by)
             infos[at] = info
         return new
+
+    def _may_change(self, info: int, target: str, kind: int, rel: str, found_by: FoundBy, bound: int) -> bool:
+        """Whether a link may bring in, or nearer, what is known so of its target."""
+        if self._judge.shows_files:
+            if self._judge.shows(kind, rel, target):
+                return not info & (ADMITTED | JUDGED_FILE)
+            if info & JUDGED_FILE and not info & FINAL and self._judge.is_file(target):
+                return depth_of(info) > found_by.depth
+        return not info & FINAL and (info > bound or kind == _REDIRECT)
 
     def offer_sitemap(self, visit: int, entries: Sequence[tuple[str, str]]) -> str:
         """The entries (URL, date of change) of a sitemap, admitted at depth 1; the date is put where anchors are."""
@@ -286,7 +318,7 @@ class Discovery:
         url_id = self._new_url(link.target, page)
         info = self._info(url_id, self.row(page))
         self.seen.recent.put(link.target, info)
-        if not info & FINAL:
+        if self._may_change(info, link.target, link.kind, link.rel, found_by, -1):
             self._reconsider(link, url_id, found_by)
             info = self._info(url_id, self.row(page))
         return info
@@ -303,30 +335,49 @@ class Discovery:
     ) -> int:
         """Makes the page of a key that is new, by the judge's word; what is known of it now."""
         judge, counts = self._judge, self._counts
-        parent, visit, depth, hops, _, _ = found_by
+        parent, visit, depth, hops, _, _, _ = found_by
         if page_site is not None and text.startswith(page_site.prefix):
             site_id = page_site.site = page_site.site or self.site_names.id_of(site_of(text))
         else:
             site_id = self.site_names.id_of(site_of(text))
-        reason = self._link_reason(text, kind, rel, found_by) or judge.judge_url(text, site_id, parent).reason
+        role = Role.PAGE
+        if self._is_shown(text, kind, rel, found_by):
+            reason = self._shown_reason(text, kind, rel, found_by)
+            role = Role.FILE if reason is None else Role.NO_FILE
+        else:
+            reason = self._link_reason(text, kind, rel, found_by) or judge.judge_url(text, site_id, parent).reason
+            if reason is None and judge.is_file(text):
+                role = Role.FILE
         counts["known"] += 1
         if reason is None:
-            state, why, chain, flags = "W", None, judge.chain_of(text, parent), ADMITTED
+            state, why = "W", None
+            chain = 0 if role is Role.FILE else judge.chain_of(text, parent)
             counts["waiting"] += 1
             self.admitted.append(url_id)
         else:
             state, why, chain = None, str(reason), 0  # quicker than its value
-            flags = 0 if why in OPEN_REASONS else FINAL
             counts["refused"] += 1
+        priority = FILE_PRIORITY if role is Role.FILE else -(visit or 0) if self._dfs else depth
         self.new_pages[url_id] = PageRow(
-            url_id, site_id, state, why, depth, hops, chain, -(visit or 0) if self._dfs else depth, visit,
-            None if key == text else key,
+            url_id, site_id, state, why, depth, hops, chain, priority, visit, None if key == text else key, None,
+            role.value,
         )  # fmt: skip
-        return pack(url_id, depth, flags | HOPPED if hops else flags)
+        return pack(url_id, depth, flags_of(state, why, hops, role))
+
+    def _is_shown(self, text: str, kind: int, rel: str, found_by: FoundBy) -> bool:
+        """Whether a link asks for its target as a file: it shows it, or a file redirects there."""
+        return self._judge.shows_files and (
+            self._judge.shows(kind, rel, text) or (found_by.by_file and kind == _REDIRECT)
+        )
+
+    def _shown_reason(self, text: str, kind: int, rel: str, found_by: FoundBy) -> Reason | None:
+        """Why a file that a page shows is not asked."""
+        reason = self._link_reason(text, kind, rel, found_by) if kind == _REDIRECT else None
+        return reason or self._judge.judge_shown(text).reason
 
     def _link_reason(self, target: str, kind: int, rel: str, found_by: FoundBy) -> Reason | None:
         """Why this link cannot bring its target in; seeds are no links."""
-        parent, visit, depth, hops, nofollow, duplicate = found_by
+        parent, visit, depth, hops, nofollow, duplicate, _ = found_by
         if visit is None:
             return None
         if duplicate and kind != _REDIRECT:
@@ -341,8 +392,13 @@ class Discovery:
     def _reconsider(self, link: Link, url_id: int, found_by: FoundBy) -> None:
         """A link to a page that is known and perhaps not admitted, or farther away than this link makes it."""
         row = self._row_of(url_id) or self._become_page(url_id, link, found_by)
-        if flags_of(row.state, row.reason, row.hops) & FINAL:
+        if self._is_shown(link.target, link.kind, link.rel, found_by):
+            if row.state is None and row.role == Role.PAGE:
+                self._admit_file(row, link, found_by)
+        elif flags_of(row.state, row.reason, row.hops, row.role) & FINAL:
             pass
+        elif row.state is not None and row.role == Role.FILE and not self._judge.is_file(link.target):
+            self._make_page(row, link, found_by)
         elif row.state is None:
             reason = self._link_reason(link.target, link.kind, link.rel, found_by)
             if reason is None:
@@ -357,19 +413,72 @@ class Discovery:
             self._lower(row, found_by, min(found_by.depth, row.depth), min(found_by.hops, row.hops))
         self.seen.recent.put(link.target, self._info(url_id, row))
 
+    def _admit_file(self, row: PageRow, link: Link, found_by: FoundBy) -> None:
+        """A URL that is no page of the crawl is shown by a page: it may be asked as a file."""
+        reason = self._shown_reason(link.target, link.kind, link.rel, found_by)
+        if reason is not None:
+            row.role = Role.NO_FILE
+            self._update(row)
+            return
+        row.state, row.reason, row.role, row.priority = "W", None, Role.FILE, FILE_PRIORITY
+        row.depth, row.hops, row.found_in, row.chain = found_by.depth, found_by.hops, found_by.visit, 0
+        self._update(row)
+        self._counts["refused"] -= 1
+        self._counts["waiting"] += 1
+        self.admitted.append(row.id)
+
+    def _make_page(self, row: PageRow, link: Link, found_by: FoundBy) -> None:
+        """A file is linked like a page: it is one, if it belongs to the crawl, and asked once more where it was."""
+        reason = self._link_reason(link.target, link.kind, link.rel, found_by)
+        reason = reason or self._judge.judge_url(link.target, row.site, found_by.parent).reason
+        if reason is not None:
+            return
+        row.role, row.depth, row.hops, row.found_in = Role.PAGE, found_by.depth, found_by.hops, found_by.visit
+        row.chain, row.priority = self._judge.chain_of(link.target, found_by.parent), self._priority(found_by)
+        self._update(row)
+        flight = self.in_flight.get(row.id)
+        if flight is not None:
+            flight.becomes_page = True
+        elif row.id in self.new_pages:
+            pass
+        elif row.state == "W":
+            self._move(row)
+        else:
+            self.ask_as_page(row.id)
+
+    def ask_as_page(self, page: int) -> None:
+        """A URL that was asked as a file waits for its turn as a page."""
+        state, cause, status = self._db.execute(_OUTCOME, (page,)).fetchone()
+        if state not in ("C", "E"):
+            return
+        self._counts["completed" if state == "C" else "errors"] -= 1
+        if state == "E" and cause == Cause.ROBOTS_DISALLOWED.value:
+            self._counts["forbidden"] -= 1
+        elif state == "E" or (status or 0) >= 400:
+            self._counts["broken"] -= 1
+        self._counts["waiting"] += 1
+        self._db.execute(
+            "UPDATE page SET state = 'W', attempts = 0, cause = NULL, retry_ms = NULL WHERE id = ?", (page,)
+        )
+        self.admitted.append(page)
+
     def let_in(self) -> None:
         """After the scope grew: admits what was found earlier, and only the narrower scope kept out."""
         last = 0
         while rows := self._db.execute(_OUTSIDE, (last, Reason.OUT_OF_SCOPE.value)).fetchall():
             last = rows[-1][0]
             for page, site_id, url, source in rows:
-                reason = self._judge.judge_url(url, site_id, None).reason
+                row = self.row(page)
+                is_shown = row.role == Role.NO_FILE
+                judged = self._judge.judge_shown(url) if is_shown else self._judge.judge_url(url, site_id, None)
+                reason = judged.reason
                 if reason is Reason.OUT_OF_SCOPE:
                     continue
                 if reason is None and source is not None and self._is_foreign(source, url):
                     reason = Reason.OTHER_SITE
-                row = self.row(page)
                 row.state, row.reason = ("W", None) if reason is None else (None, reason.value)
+                if reason is None and (is_shown or self._judge.is_file(url)):
+                    row.role, row.priority = Role.FILE, FILE_PRIORITY
                 self._update(row)
                 self.seen.recent.put(url, self._info(page, row))
                 if reason is None:
@@ -395,6 +504,9 @@ class Discovery:
         row.state, row.reason = ("W", None) if reason is None else (None, reason.value)
         row.depth, row.hops, row.found_in = found_by.depth, found_by.hops, found_by.visit
         row.chain, row.priority = self._judge.chain_of(text, found_by.parent), self._priority(found_by)
+        row.role = Role.PAGE
+        if reason is None and self._judge.is_file(text):
+            row.role, row.priority, row.chain = Role.FILE, FILE_PRIORITY, 0
         self._update(row)
         if reason is None:
             self._counts["refused"] -= 1
@@ -404,7 +516,7 @@ class Discovery:
     def _lower(self, row: PageRow, found_by: FoundBy, depth: int, hops: int) -> None:
         """The page is nearer than was known: its place in the queue, or the pages behind it, follow."""
         row.depth, row.hops, row.found_in = depth, hops, found_by.visit
-        row.priority = depth if self._by_depth else row.priority
+        row.priority = depth if self._by_depth and row.role != Role.FILE else row.priority
         self._update(row)
         flight = self.in_flight.get(row.id)
         if flight is not None:
@@ -426,6 +538,7 @@ class Discovery:
         entry = site.heads.get(row.id)
         if entry is not None:
             entry.depth, entry.hops, entry.priority = row.depth, row.hops, row.priority
+            entry.is_file = row.role == Role.FILE
             site.push(entry)
         elif (row.priority, row.id) <= site.cursor:
             self.moved.append(row.id)  # in front of the cursor now: it belongs to the head
@@ -453,9 +566,9 @@ class Discovery:
     def _update(self, row: PageRow) -> None:
         if row.id not in self.new_pages:
             self._db.execute(
-                "UPDATE page SET state = ?, reason = ?, depth = ?, hops = ?, chain = ?, priority = ?, found_in = ?"
-                " WHERE id = ?",
-                (row.state, row.reason, row.depth, row.hops, row.chain, row.priority, row.found_in, row.id),
+                "UPDATE page SET state = ?, reason = ?, depth = ?, hops = ?, chain = ?, priority = ?, found_in = ?,"
+                " role = ? WHERE id = ?",
+                (row.state, row.reason, row.depth, row.hops, row.chain, row.priority, row.found_in, row.role, row.id),
             )
 
     def offer_again(self) -> None:
@@ -472,7 +585,9 @@ class Discovery:
             rows = msgspec.json.decode(stored[0])
             hops = row.hops + 1 if packed_leads_on(rows) else 0
             onward = FoundBy(parent, row.visit, row.depth + 1, hops, bool(stored[1]))
-            redirected = FoundBy(parent, row.visit, row.depth, row.hops + 1, bool(stored[1]))
+            redirected = FoundBy(
+                parent, row.visit, row.depth, row.hops + 1, bool(stored[1]), by_file=row.role == Role.FILE
+            )
             for url_id, kind, offered, *rest in rows:
                 found_by = redirected if kind == _REDIRECT else onward
                 known = self._row_of(url_id) if offered else None
@@ -488,7 +603,7 @@ class Discovery:
         self.site_names.flush()
         insert(self._db, "url", self._new_urls.values())
         insert(
-            self._db, "page(id, site, state, reason, depth, hops, chain, priority, found_in, key, visit)",
+            self._db, "page(id, site, state, reason, depth, hops, chain, priority, found_in, key, visit, role)",
             map(msgspec.structs.astuple, self.new_pages.values()),
         )  # fmt: skip
         self.seen.flush(self._new_urls.values(), self._next_url - 1)
@@ -505,7 +620,8 @@ class Discovery:
 
     def waiting(self, row: PageRow) -> Waiting:
         """A page as an entry of its site's queue."""
-        return Waiting(row.id, row.priority, row.id, self.text(row.id), row.depth, row.hops, row.chain, 0)
+        text, is_file = self.text(row.id), row.role == Role.FILE
+        return Waiting(row.id, row.priority, row.id, text, row.depth, row.hops, row.chain, 0, is_file)
 
     def committed(self) -> None:
         """After the commit: nothing is new any more."""
@@ -520,8 +636,9 @@ _OUTSIDE = (
     " FROM page p JOIN url u ON u.id = p.id"
     " WHERE p.id > ? AND p.state IS NULL AND p.reason = ? ORDER BY p.id LIMIT 1000"
 )
-_ROW = "SELECT id, site, state, reason, depth, hops, chain, priority, found_in, key, visit FROM page WHERE id = ?"
+_ROW = "SELECT id, site, state, reason, depth, hops, chain, priority, found_in, key, visit, role FROM page WHERE id = ?"
 _ROW_OF = (
-    "SELECT p.id, site, state, reason, depth, hops, chain, priority, found_in, p.key, visit"
+    "SELECT p.id, site, state, reason, depth, hops, chain, priority, found_in, p.key, visit, p.role"
     " FROM url u JOIN page p ON p.id = coalesce(u.page, u.id) WHERE u.id = ?"
 )
+_OUTCOME = "SELECT p.state, p.cause, v.status FROM page p LEFT JOIN visit v ON v.id = p.visit WHERE p.id = ?"

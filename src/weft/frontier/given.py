@@ -8,7 +8,7 @@ from weft.frontier.runs import RUN_ENTRIES
 from weft.frontier.sites import IN_RAM
 
 if TYPE_CHECKING:
-    from weft.frontier.budgets import Budgets
+    from weft.frontier.budgets import Budgets, FileBudget
     from weft.frontier.heads import Heads
     from weft.frontier.sites import Sites
     from weft.ports import Gate, Judge
@@ -40,3 +40,4 @@ class Queues(NamedTuple):
     sites: Sites
     heads: Heads
     budgets: Budgets
+    files: FileBudget

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Container, Iterable
-from itertools import starmap
+from collections.abc import Callable, Iterable
 
 from weft.clock import Clock
 from weft.frontier.discovery import Discovery
+from weft.frontier.pages import Role
 from weft.frontier.polite import AGAIN, END, START, Schedule, Site, Waiting
 from weft.frontier.sites import Sites
 
@@ -22,7 +22,7 @@ class Heads:
 
     def __init__(
         self, connection: sqlite3.Connection, discovery: Discovery, schedule: Schedule, sites: Sites, clock: Clock,
-        cut_sites: Container[int], min_depth: int,
+        is_cut: Callable[[int, bool], bool], min_depth: int,
     ) -> None:  # fmt: skip
         self._db = connection
         self._discovery = discovery
@@ -30,7 +30,7 @@ class Heads:
         self._schedule = schedule
         self._sites = sites
         self._clock = clock
-        self._cut_sites = cut_sites
+        self._is_cut = is_cut
         self._min_depth = min_depth
         self.retry_ms: int | None = None
         self.most = HEAD_SIZE  # pages of a site at once
@@ -63,18 +63,24 @@ class Heads:
         while site.cursor is not END:
             size = self._size()
             rows = self._db.execute(
-                "SELECT p.id, p.priority, u.url, u.text, p.depth, p.hops, p.chain, p.attempts FROM page p"
+                "SELECT p.id, p.priority, u.url, u.text, p.depth, p.hops, p.chain, p.attempts, p.role FROM page p"
                 " JOIN page_url u ON u.page = p.id"
                 " WHERE p.site = ? AND p.state = 'W' AND p.retry_ms IS NULL AND (p.priority, p.id) > (?, ?)"
                 " ORDER BY p.priority, p.id LIMIT ?",
                 (site.id, *site.cursor, size),
             ).fetchall()
             site.cursor = END if len(rows) < size else (rows[-1][1], rows[-1][0])
-            for entry in starmap(Waiting, rows):
-                if entry.page not in self._in_flight and entry.depth >= self._min_depth:
+            for *columns, role in rows:
+                entry = Waiting(*columns)
+                entry.is_file = role == Role.FILE
+                if entry.page not in self._in_flight and self._may_wait(entry.depth, site.id, entry.is_file):
                     site.push(entry)
             if site.heads:
                 return
+
+    def _may_wait(self, depth: int, site_id: int, is_file: bool) -> bool:
+        """Whether an entry belongs into the head of its site: bounds of depth and of pages are for pages."""
+        return (is_file or depth >= self._min_depth) and not self._is_cut(site_id, is_file)
 
     # ---- what is tried again ---------------------------------------------------------------------------------
 
@@ -85,14 +91,14 @@ class Heads:
     def load_retries(self, now: float) -> None:
         """Brings pages whose time to be tried again has come to the heads of their sites."""
         rows = self._db.execute(
-            "SELECT p.id, p.site, p.priority, u.url, u.text, p.depth, p.hops, p.chain, p.attempts, p.retry_ms"
+            "SELECT p.id, p.site, p.priority, u.url, u.text, p.depth, p.hops, p.chain, p.attempts, p.retry_ms, p.role"
             " FROM page p JOIN page_url u ON u.page = p.id"
             " WHERE p.state = 'W' AND p.retry_ms IS NOT NULL ORDER BY p.retry_ms LIMIT ?",
             (RETRIES_AT_ONCE,),
         ).fetchall()
         self.retry_ms = None
         now_ms = self._clock.epoch_ms()
-        for page, site_id, priority, url_id, url, depth, hops, chain, attempts, retry_ms in rows:
+        for page, site_id, priority, url_id, url, depth, hops, chain, attempts, retry_ms, role in rows:
             if page in self._in_flight:
                 continue
             site = self._sites.get(site_id)
@@ -101,8 +107,10 @@ class Heads:
             if retry_ms > now_ms:
                 self.retry_ms = retry_ms
                 break
-            place = priority + AGAIN if attempts else priority  # not tried before: it leads to itself by a redirect
-            site.push(Waiting(page, place, url_id, url, depth, hops, chain, attempts))
+            is_file = role == Role.FILE
+            # not tried before: it leads to itself by a redirect
+            place = (AGAIN if is_file else priority + AGAIN) if attempts else priority
+            site.push(Waiting(page, place, url_id, url, depth, hops, chain, attempts, is_file))
             self._schedule.place(site, now)
         else:
             if len(rows) == RETRIES_AT_ONCE:  # there may be more: they are looked for when some of these are through
@@ -123,7 +131,11 @@ class Heads:
     def _join(self, page: int, touched: set[Site]) -> None:
         """Puts a page into the head of its site, if it belongs there."""
         row = self._discovery.row(page)
-        if row.state != "W" or row.site in self._cut_sites or row.depth < self._min_depth or page in self._in_flight:
+        if (
+            row.state != "W"
+            or page in self._in_flight
+            or not self._may_wait(row.depth, row.site, row.role == Role.FILE)
+        ):
             return
         site = self._schedule.sites.get(row.site)
         if site is None:

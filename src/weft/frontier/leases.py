@@ -9,17 +9,19 @@ import heapq
 from collections.abc import Callable
 
 from weft.clock import Clock
+from weft.errors import Reason
 from weft.frontier.given import Policies, Queues
 from weft.frontier.pace import next_pace_s
 from weft.frontier.polite import Schedule, Site, Waiting
 from weft.frontier.settling import Settling
 from weft.ports import Ask, Hold, Pass, Refuse
-from weft.records import PAGE, Failure, Lease, Purpose, Verdict
+from weft.records import FILE, PAGE, Failure, Lease, Purpose, Verdict
 from weft.spec import Pace, PageOrder, Politeness
 
 AddressOf = Callable[[str], tuple[str, ...] | Failure | None]
 RESOLVING_MOST = 1_000  # sites whose address is being asked for: then no more come from disk
 _REFUSALS_A_TAKE = 2_000
+_ENOUGH_FILES = Verdict(Reason.MAX_FILES)
 _READ_BY_SERVER_S = 0.25  # a request that was sent has been read after this, even by a busy server
 
 
@@ -30,7 +32,7 @@ class Leases:
         self, politeness: Politeness, policies: Policies, schedule: Schedule, queues: Queues, settling: Settling,
         clock: Clock, address_of: AddressOf,
     ) -> None:  # fmt: skip
-        sites, heads, budgets = queues
+        sites, heads, budgets, files = queues
         self._judge = policies.judge
         self._is_suspect = policies.judge.is_suspect
         self._ask_robots = policies.gate.check
@@ -43,6 +45,7 @@ class Leases:
         self._next_waiting = heads.next_waiting
         self._put_in_flight = settling.put_in_flight
         self._has_budgets = budgets.has_any
+        self._takes_file = files.take
         self._is_spent = budgets.is_spent
         self._answered = budgets.answered
         self._breadth_first = politeness.order is PageOrder.BFS
@@ -55,6 +58,8 @@ class Leases:
         self._site_request_ips: dict[tuple[Purpose, str], str] = {}
         self._later: list[tuple[float, int, Lease]] = []  # site requests to be tried again, by time
         self._refusals_left = 0
+        self._pages_left: int | None = None  # that this call of ``take`` may give; None: no bound
+        self._out_of_pages: list[Site] = []  # sites that had their turn when no page was allowed any more
         self.validators_of: Callable[[int], tuple[str, str]] | None = None  # in a further pass: of the last answer
 
     # ---- given out -------------------------------------------------------------------------------------------
@@ -63,9 +68,18 @@ class Leases:
         """a site request that joins its site's queue only after so many seconds; the site itself does not rest."""
         heapq.heappush(self._later, (self._clock.seconds() + after_s, site_request.page, site_request))
 
-    def take(self, most: int) -> list[Lease]:
-        """Up to ``most`` leases whose time has come, in order."""
+    def take(self, most: int, most_pages: int | None = None) -> list[Lease]:
+        """Up to ``most`` leases whose time has come, in order; ``most_pages`` of them for pages, the others for files.
+
+        None: as many pages as there are.
+        """
         now = self._clock.seconds()
+        self._pages_left = most_pages
+        if self._out_of_pages and most_pages != 0:
+            for waiting_site in self._out_of_pages:
+                if self._schedule.sites.get(waiting_site.id) is waiting_site:
+                    self._schedule.place(waiting_site, now)
+            self._out_of_pages = []
         while self._later and self._later[0][0] <= now:
             site_request = heapq.heappop(self._later)[-1]
             asked_site = self._sites.get(site_request.site)
@@ -113,11 +127,12 @@ class Leases:
         """
         site = self._schedule.sites.get(site_id)
         leases: list[Lease] = []
+        self._pages_left = None
         while site is not None and len(leases) < most and self._goes_on_at_once(site):
             lease = self._page(site)
             if lease is None:
                 break
-            if lease.purpose is not PAGE:  # robots.txt has grown old: it takes its turn like any other request
+            if not lease.purpose.is_queued:  # robots.txt has grown old: it takes its turn like any other request
                 site.site_requests.appendleft(lease)
                 self._schedule.place(site, self._clock.seconds())
                 break
@@ -160,7 +175,7 @@ class Leases:
         lease = self._site_request_or_page(site) if site.site_requests else self._page(site)
         if lease is None:
             self._schedule.leave(site.ip, now)
-        elif lease.purpose is not PAGE:
+        elif not lease.purpose.is_queued:
             self._site_request_ips[(lease.purpose, lease.url)] = site.ip
         return lease
 
@@ -192,20 +207,30 @@ class Leases:
         return None
 
     def _page(self, site: Site) -> Lease | None:
-        if site.robots_pending or (self._has_budgets and self._is_spent(site)):
+        if site.robots_pending:
             return None
         is_suspect = self._is_suspect(site.id)
-        while (entry := self._next_waiting(site)) is not None:
-            answer = self._ask_gates(entry, site) if is_suspect else self._ask_robots(entry.url, site.id)
+        is_spent = self._has_budgets and self._is_spent(site)
+        while (entry := self._next_entry(site, is_spent)) is not None:
+            if is_suspect and not entry.is_file:
+                answer = self._ask_gates(entry, site)
+            elif entry.is_file and not self._takes_file(entry.attempts):
+                answer = _ENOUGH_FILES
+            else:
+                answer = self._ask_robots(entry.url, site.id)
             if type(answer) is Pass:  # nearly always
                 site.delay_s = self._sites.delay_s(site.name, answer.delay_s)
                 site.owes_page = False
                 flight = self._put_in_flight(entry, site)
+                if self._pages_left is not None and not entry.is_file:
+                    self._pages_left -= 1
+                purpose = FILE if entry.is_file else PAGE
                 if self.validators_of is None:
-                    return Lease(entry.page, entry.url, site.id, PAGE, entry.depth, flight.attempts, entry.hops)
+                    return Lease(entry.page, entry.url, site.id, purpose, entry.depth, flight.attempts, entry.hops)
                 etag, modified = self.validators_of(entry.page)
                 return Lease(
-                    entry.page, entry.url, site.id, PAGE, entry.depth, flight.attempts, entry.hops, "", etag, modified
+                    entry.page, entry.url, site.id, purpose, entry.depth, flight.attempts, entry.hops, "", etag,
+                    modified,
                 )  # fmt: skip
             match answer:
                 case Ask(lease=lease):
@@ -223,6 +248,20 @@ class Leases:
                     if self._refusals_left <= 0 or not self._is_still_first(site):
                         return None
         return None
+
+    def _next_entry(self, site: Site, is_spent: bool) -> Waiting | None:
+        """The next page or file of the site; where it may have no more pages now, the next file."""
+        entry = self._next_waiting(site)
+        if entry is None or entry.is_file:
+            return entry
+        is_over = self._pages_left is not None and self._pages_left <= 0
+        if not is_over and not is_spent:
+            return entry
+        site.push(entry)
+        entry = site.pop_file()
+        if entry is None and is_over:
+            self._out_of_pages.append(site)
+        return entry
 
     def _is_still_first(self, site: Site) -> bool:
         """Whether the next page of a site whose turn it is comes before those of other sites; if not, it waits."""
@@ -309,7 +348,7 @@ class Leases:
         read_at = now if response_s < _READ_BY_SERVER_S else now - (response_s - _READ_BY_SERVER_S)
         if site.delay_s or site.pace_s:
             site.next_at = max(site.next_at, read_at + site.gap_s)
-        if lease.purpose is PAGE:
+        if lease.purpose.is_queued:
             ip = self._in_flight[lease.page].ip
         else:
             ip = self._site_request_ips.pop((lease.purpose, lease.url), "")

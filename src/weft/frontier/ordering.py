@@ -17,6 +17,7 @@ from weft.frontier.discovery import Discovery
 from weft.frontier.heads import Heads
 from weft.frontier.links import Infos
 from weft.frontier.order.interface import SEED, Numbers, Order, batch_after, with_room
+from weft.frontier.pages import Role
 from weft.frontier.seen import ADMITTED, ID
 
 _CHUNK = 1_000
@@ -102,15 +103,16 @@ class Ordering:
             self._give_priorities(first)
 
     def _admitted(self, deeper: int = 0) -> array[int]:
-        """The pages that were admitted since the last step, each with the depth at which it was found.
+        """The pages, no files, that were admitted since the last step, each with the depth at which it was found.
 
         That is ``deeper`` than now: their page may have come nearer since it was found itself.
         """
         found = array("i")
         admitted = self._discovery.admitted
         for page in dict.fromkeys(admitted[self._untold :]):
-            if not self._number(page):
-                found.extend((page, self._discovery.row(page).depth + deeper))
+            row = self._discovery.row(page)
+            if row.role != Role.FILE and not self._number(page):
+                found.extend((page, row.depth + deeper))
         self._untold = len(admitted)
         return found
 

@@ -3,16 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import IntEnum
 from typing import NamedTuple
 
 import msgspec
 
 from weft.errors import LINK_REASONS, Reason
-from weft.frontier.seen import ADMITTED, FINAL, HOPPED
+from weft.frontier.seen import ADMITTED, FINAL, HOPPED, JUDGED_FILE
 from weft.ports import Parent
 
 LIMIT_REASONS = (Reason.SITE_PAGES.value, Reason.SITE_TIME.value)
 OPEN_REASONS = frozenset((*(reason.value for reason in LINK_REASONS), *LIMIT_REASONS))  # another link may mend
+
+
+class Role(IntEnum):
+    """Whether an entry of the queue is a page or a file; the number is what the database keeps.
+
+    A page stays a page, however many images show it. A file that is linked like a page is asked once more, as a page.
+    """
+
+    PAGE = 0
+    NO_FILE = 1  # refused as a page and as a file
+    FILE = 2  # asked as a file
+    ANSWERED_FILE = 3  # asked as a page, and answered with a file
+
+    @property
+    def is_file(self) -> bool:
+        return self >= Role.FILE
+
+
+FILE_PRIORITY = -(1 << 50)
+"""Files come before all pages of their site: those of a page are there soon after it."""
 
 
 class FoundBy(NamedTuple):
@@ -24,6 +45,7 @@ class FoundBy(NamedTuple):
     hops: int
     nofollow: bool = False  # the page's word for all its links
     duplicate: bool = False  # the page is a duplicate, and their links are not followed
+    by_file: bool = False  # it is a file, which redirects
 
 
 class Found(NamedTuple):
@@ -46,6 +68,8 @@ class PageInFlight(msgspec.Struct, gc=False):
     attempts: int  # this one counted
     site: int
     ip: str
+    is_file: bool = False  # asked as a file
+    becomes_page: bool = False  # it was linked like a page while it was asked as a file
     offered: bool = False  # its links were offered in this tick
     stored: bool = False  # R is in the database
     is_ahead: bool = False  # taken ahead, and not asked yet
@@ -65,11 +89,19 @@ class PageRow(msgspec.Struct, gc=False):
     found_in: int | None
     key: str | None
     visit: int | None = None
+    role: int = Role.PAGE
 
 
-def flags_of(state: object, reason: object, hops: int) -> int:
-    """What is remembered of a page beside its depth: whether it was admitted, or never will be, or by redirects."""
+def flags_of(state: object, reason: object, hops: int, role: int) -> int:
+    """What is remembered of a page beside its depth: whether it was admitted, or never will be, or by redirects.
+
+    A file is not admitted as a page: a link may still make it one.
+    """
     flags = HOPPED if hops else 0
+    if role in (Role.FILE, Role.NO_FILE):
+        flags |= JUDGED_FILE
+    if role == Role.FILE:
+        return flags
     if state is not None:
         return flags | ADMITTED
     return flags if reason in OPEN_REASONS else flags | FINAL

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 import msgspec
 
+from weft.frontier.pages import FILE_PRIORITY
 from weft.records import Lease, Purpose
 
 REST_MAX_S = 86_400.0
@@ -38,6 +39,7 @@ class Waiting(msgspec.Struct, gc=False):
     hops: int
     chain: int
     attempts: int
+    is_file: bool = False
 
 
 class Site:
@@ -168,6 +170,19 @@ class Site:
                 del self.heads[page]
                 return entry
         return None
+
+    def pop_file(self) -> Waiting | None:
+        """Takes the first file out of the head; None if there is none."""
+        files = [(entry.priority, entry.page) for entry in self.heads.values() if entry.is_file]
+        return self.heads.pop(min(files)[1]) if files else None
+
+    def keep_files(self) -> None:
+        """Forgets the pages in the head, and leaves those on disk unread; files are on disk before all pages."""
+        self.heads = {page: entry for page, entry in self.heads.items() if entry.is_file}
+        self.head = [(entry.priority, page) for page, entry in self.heads.items()]
+        heapq.heapify(self.head)
+        if self.cursor is not START and self.cursor[0] > FILE_PRIORITY:
+            self.cursor = END
 
     def forget(self) -> None:
         """Leaves the head to the disk, but for what is tried again."""

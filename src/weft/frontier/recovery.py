@@ -38,6 +38,9 @@ def lift_limits(connection: sqlite3.Connection, counts: dict[str, int], paces: P
     back = connection.execute(
         "UPDATE page SET state = 'W', reason = NULL WHERE state IS NULL AND reason IN (?, ?)", LIMIT_REASONS
     ).rowcount
+    back += connection.execute(
+        "UPDATE page SET state = 'W', reason = NULL WHERE state IS NULL AND reason = ?", (Reason.MAX_FILES.value,)
+    ).rowcount
     own = paces.depths()
     lift = "UPDATE page SET state = 'W', reason = NULL WHERE state IS NULL AND reason = ? AND depth <= ? AND site "
     named = "IN (SELECT s.id FROM site s JOIN json_each(?) j ON j.value = s.name)"
@@ -49,6 +52,12 @@ def lift_limits(connection: sqlite3.Connection, counts: dict[str, int], paces: P
         ).rowcount
     counts["waiting"] += back
     counts["refused"] -= back
+    too_large = connection.execute(
+        "UPDATE page SET state = 'W', cause = NULL, attempts = 0 WHERE state = 'C' AND cause = ?",
+        (Cause.FILE_TOO_LARGE.value,),
+    ).rowcount
+    counts["waiting"] += too_large
+    counts["completed"] -= too_large
 
 
 def retry_failed(connection: sqlite3.Connection, counts: dict[str, int]) -> int:

@@ -14,7 +14,8 @@ ID_BITS = 34
 ADMITTED = 1 << ID_BITS  # the page is, or was, in the queue
 FINAL = 2 << ID_BITS  # refused for a reason of the URL itself: no other link can bring it in
 HOPPED = 4 << ID_BITS  # known only as the target of redirects
-DEPTH_SHIFT = ID_BITS + 3
+JUDGED_FILE = 8 << ID_BITS  # admitted, or refused, as a file: another link that shows it changes nothing
+DEPTH_SHIFT = ID_BITS + 4
 DEPTH_MAX = (1 << 16) - 1
 OPEN = 1 << DEPTH_SHIFT + 16  # any link may change something: not admitted, and not for good; or by redirects alone
 UNKNOWN = OPEN << 1  # larger than anything that is known of a URL
@@ -39,6 +40,11 @@ def pack(url_id: int, depth: int, flags: int) -> int:
 def reach(depth: int) -> int:
     """The largest number of a URL that a link to this depth does not bring nearer."""
     return (min(depth, DEPTH_MAX) + 1 << DEPTH_SHIFT) - 1
+
+
+def depth_of(info: int) -> int:
+    """The depth that is known of a URL which is not refused for good."""
+    return info >> DEPTH_SHIFT & DEPTH_MAX
 
 
 def url_id_of(info: int) -> int:
@@ -139,7 +145,7 @@ class Seen:
     def prefetch(self, texts: Iterable[str], describe: Callable[[list[tuple[object, ...]]], None]) -> None:
         """Brings what the database knows of these texts into RAM; afterwards absence means new.
 
-        ``describe`` gets the rows (text, url id, page id, depth, state, reason, hops) and puts them.
+        ``describe`` gets the rows (text, url id, page id, depth, state, reason, hops, role) and puts them.
         """
         if not self.recent.dropped:
             return
@@ -218,6 +224,6 @@ class Seen:
 
 
 _DESCRIBED = """
-SELECT u.text, u.id, p.id, p.depth, p.state, p.reason, p.hops FROM json_each(?) j JOIN url u ON u.id = j.value
+SELECT u.text, u.id, p.id, p.depth, p.state, p.reason, p.hops, p.role FROM json_each(?) j JOIN url u ON u.id = j.value
 LEFT JOIN page p ON p.id = coalesce(u.page, u.id)
 """

@@ -13,11 +13,11 @@ from weft.clock import Clock
 from weft.errors import POLICIES, Cause
 from weft.frontier.discovery import Discovery
 from weft.frontier.given import Queues
-from weft.frontier.pages import PageInFlight
+from weft.frontier.pages import PageInFlight, Role
 from weft.frontier.polite import Schedule, Site, Waiting
 from weft.frontier.seen import url_id_of
 from weft.ports import Refuse
-from weft.records import Settled, Verdict
+from weft.records import FILE, Settled, Verdict
 
 GATE_REDIRECTS = 4  # of a gate that leads back to where it was met
 GATE_PASSES = 3  # how often a page is asked again behind its gate
@@ -52,7 +52,7 @@ class Settling:
         """Takes a page from the queue; it is in flight now."""
         flight = self.in_flight[entry.page] = PageInFlight(
             entry.page, entry.url, entry.url_id, entry.depth, entry.hops, entry.chain, entry.attempts + 1,
-            site.id, site.ip,
+            site.id, site.ip, entry.is_file,
         )  # fmt: skip
         self.unstored += 1
         return flight
@@ -67,6 +67,7 @@ class Settling:
         ended: list[tuple[str, int, str | None, int | None, int]] = []
         unchanged: list[tuple[int, int]] = []
         redirects: list[Settled] = []
+        answered_files: list[int] = []
         self.waiting_again.clear()
         for done in batch:
             lease = done.lease
@@ -79,6 +80,8 @@ class Settling:
                 site.pages += 1
                 self._schedule.changed.add(site)
             self._let_go(flight)
+            if lease.purpose is FILE and not flight.is_file:
+                answered_files.append(lease.page)
             if done.again_at is not None or done.retry_s is not None:
                 self._wait_again(done, flight, now_ms)
                 self.waiting_again.add(lease.page)
@@ -92,7 +95,7 @@ class Settling:
             if cause is None and done.state == "C":
                 unchanged.append((flight.attempts, lease.page))
                 continue
-            if cause is not None:
+            if cause is not None and not flight.is_file:
                 self._fall_back(flight, cause)
             ended.append((done.state, flight.attempts, cause.value if cause else None, done.visit, lease.page))
         self._db.executemany(
@@ -103,6 +106,9 @@ class Settling:
             "UPDATE page SET state = ?, attempts = ?, retry_ms = NULL, cause = ?, visit = coalesce(?, visit)"
             " WHERE id = ?",
             ended,
+        )
+        self._db.executemany(
+            f"UPDATE page SET role = {Role.ANSWERED_FILE.value} WHERE id = ?", [(page,) for page in answered_files]
         )
         if unchanged:  # the newest body that is stored counts, whatever failed since
             self._db.executemany(_UNCHANGED, unchanged)
@@ -202,7 +208,9 @@ class Settling:
         What was taken ahead and is not asked yet waits still; on a site that is cut it must not be set aside, though.
         """
         for page in self._settled:
-            self.in_flight.pop(page, None)
+            flight = self.in_flight.pop(page, None)
+            if flight is not None and flight.becomes_page:
+                self._discovery.ask_as_page(page)
         self._settled = []
         for page in self.given_back:
             if self.in_flight.pop(page).stored:

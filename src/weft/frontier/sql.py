@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING
 
 from weft.clock import Clock
 from weft.frontier import recovery
-from weft.frontier.budgets import Budgets
+from weft.frontier.budgets import Budgets, FileBudget
 from weft.frontier.discovery import Discovery
 from weft.frontier.given import Memory, Policies, Queues
 from weft.frontier.heads import Heads
 from weft.frontier.leases import AddressOf, Leases
+from weft.frontier.pages import Role
 from weft.frontier.polite import Schedule, Site
 from weft.frontier.settling import Settling
 from weft.frontier.sites import Sites
 from weft.ports import Offered, Refuse, Taken
-from weft.records import PAGE, Lease, Links, Settled
+from weft.records import Lease, Links, Settled
 from weft.spec import CrawlSpec
 from weft.url import site_of
 
@@ -59,10 +60,8 @@ class SqlFrontier:
             connection, schedule, clock, spec, policies.paces, discovery.site_names.of_new, in_ram=memory.sites_in_ram
         )
         self._budgets = budgets = Budgets(connection, spec.limits, clock, self.counts)
-        self._heads = heads = Heads(
-            connection, discovery, schedule, sites, clock, budgets.cut_sites, spec.scope.min_depth
-        )
-        queues = Queues(sites, heads, budgets)
+        self._heads = heads = Heads(connection, discovery, schedule, sites, clock, budgets.is_cut, spec.scope.min_depth)
+        queues = Queues(sites, heads, budgets, FileBudget(connection, spec.files.max_files))
         self._settling = settling = Settling(connection, discovery, schedule, queues, clock, self.counts)
         self._ordering = None if order is None else self._ordered(order)
         self._leases = Leases(spec.politeness, policies, schedule, queues, settling, clock, address_of)
@@ -109,10 +108,10 @@ class SqlFrontier:
 
     # ---- leases ----------------------------------------------------------------------------------------------
 
-    def take(self, most: int) -> Taken:
-        """Up to so many leases whose time has come, in order."""
+    def take(self, most: int, most_pages: int | None = None) -> Taken:
+        """Up to so many leases whose time has come, in order; ``most_pages`` of them for pages (None: no bound)."""
         unsettled = self.unsettled
-        leases = self._leases.take(most)
+        leases = self._leases.take(most, most_pages)
         unresolved, self._leases.unresolved = self._leases.unresolved, []
         return Taken(leases, self.unsettled - unsettled, unresolved)
 
@@ -208,7 +207,7 @@ class SqlFrontier:
             self.freed(lease)
         else:
             self.schedule.sites[lease.site].ahead -= 1
-        if lease.purpose is PAGE:
+        if lease.purpose.is_queued:
             self._settling.brought_back.append(lease.page)
         else:
             self.site_request(lease, first=True)
@@ -230,9 +229,16 @@ class SqlFrontier:
         return self.schedule.has_ready
 
     @property
-    def under_way(self) -> int:
-        """How many pages were taken and are not settled."""
-        return len(self.in_flight)
+    def pages_under_way(self) -> int:
+        """How many pages, files left out, were taken, and are not settled by an answer or without one."""
+        settled = [*(page for page, _ in self._settling.refused), *self._settling.brought_back]
+        flights = self.in_flight
+        return sum(not one.is_file for one in flights.values()) - sum(not flights[page].is_file for page in settled)
+
+    @property
+    def has_files(self) -> bool:
+        """Whether files wait or are under way, as of the last tick."""
+        return self._db.execute(_FILES_LEFT).fetchone() is not None
 
     @property
     def unsettled(self) -> int:
@@ -264,7 +270,7 @@ class SqlFrontier:
         """The links of a page as they are stored; those that belong to the crawl are admitted."""
         flight = self.in_flight[page]
         packed, found = self.discovery.offer(flight, visit, links, nofollow, is_duplicate)
-        if self._ordering is not None:
+        if self._ordering is not None and not flight.is_file:
             self._ordering.read(page, is_final=page not in self._settling.waiting_again)
         return Offered(flight.url_id, flight.depth, packed, found.external, found.new, found.known)
 
@@ -323,3 +329,6 @@ class SqlFrontier:
         """Between two ticks: gives back the memory of caches, its own and the database's."""
         self.discovery.shed()
         self._db.execute("PRAGMA shrink_memory")
+
+
+_FILES_LEFT = f"SELECT 1 FROM page WHERE role = {Role.FILE.value} AND state IN ('W', 'R') LIMIT 1"

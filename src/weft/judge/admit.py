@@ -8,11 +8,12 @@ from urllib.parse import unquote
 import msgspec
 
 from weft.errors import Reason, SpecError
+from weft.judge.files import WantedFiles
 from weft.judge.scope import Patterns, make_scope, suffix_of
 from weft.judge.traps import TrapBook
 from weft.ports import Parent
 from weft.records import ADMITTED, LinkKind, Verdict
-from weft.spec import CrawlSpec, Match, Paces, ScopeKind
+from weft.spec import CrawlSpec, Embeds, Match, Paces, ScopeKind
 from weft.url import host_of, path_of, scheme_of, site_of
 
 # "Bad ports" of the Fetch standard (https://fetch.spec.whatwg.org/#bad-port): services that are no web servers.
@@ -83,6 +84,9 @@ class Admission:
         # given on as they are, without a call in between: each is asked for every page
         self.chain_of, self.is_suspect = book.chain_of, book.is_suspect
         self.fetched, self.linked = book.fetched, book.linked
+        self._files = WantedFiles(spec.files)
+        self.shows_files = self._files.has_any
+        self._shown_in_scope = spec.files.embeds is Embeds.SCOPE
         self._kinds = _kinds(scope.followed)
         self._heeds_nofollow = not scope.follow_nofollow
         self.paces = Paces(spec)
@@ -151,6 +155,12 @@ class Admission:
     def covers(self, url: str) -> bool:
         """Whether the scope covers a URL."""
         return self._scope.covers(url)
+
+    def has_pages(self, origin: str) -> bool:
+        """Whether pages may belong to the crawl there, and not only files that other pages show."""
+        if not self.shows_files or not self._scope.by_site:
+            return True
+        return site_of(origin) in self._seed_sites or self._scope.covers(f"{origin}/")
 
     def describe(self) -> str:
         """The scope in words."""
@@ -223,9 +233,36 @@ class Admission:
         return "" if scheme in schemes else ", ".join(sorted(schemes))
 
     def _is_file(self, extension: str) -> bool:
+        if extension in self._files.extensions:
+            return False
         if self._html_only:
             return extension not in PAGE_EXTENSIONS
         return extension in FILE_EXTENSIONS
+
+    # ---- files -----------------------------------------------------------------------------------------------
+
+    def shows(self, kind: int, rel: str, target: str) -> bool:
+        """Whether a link of this kind shows a file that is asked for."""
+        return self._files.shows(kind, rel, extension_of(target, target.find("/", 8)))
+
+    def is_file(self, url: str) -> bool:
+        """Whether a URL is asked as a file, however it is linked: its extension says so."""
+        extensions = self._files.extensions
+        return bool(extensions) and extension_of(url, url.find("/", 8)) in extensions
+
+    def judge_shown(self, url: str) -> Verdict:
+        """For a file that a page shows: what its place says, then --embeds and --reject. Traps are set by pages."""
+        start = url.find("/", 8)
+        verdict = self._judge_place(url[:start] if start >= 0 else url, url)
+        if verdict is not None:
+            return verdict
+        if len(url) > self._max_url_b:
+            return Verdict(Reason.URL_TOO_LONG, f"more bytes than --max-url {self._max_url_b}")
+        if self._shown_in_scope and not self._scope.covers(url):
+            return Verdict(Reason.OUT_OF_SCOPE, self._scope.describe()[:200])
+        if self._reject is not None and (expression := self._reject.found_in(url)) is not None:
+            return Verdict(Reason.REJECTED, expression)
+        return ADMITTED
 
     # ---- links -----------------------------------------------------------------------------------------------
 

@@ -122,4 +122,11 @@ class CrawlOptions(TypedDict, total=False):
     log_file: str | PathLike[str] | None
     log_level: int | str
     period: float | str | None
+    images: bool
+    documents: bool
+    assets: bool
+    files: str | Sequence[str]
+    embeds: Literal["any", "scope"]
+    max_file_size: int | str
+    max_files: int | str | None
     part: str | Sequence[str]

@@ -8,7 +8,7 @@ from types import UnionType
 from typing import get_args
 
 from weft.options import checks
-from weft.options.lists import choice, own_parts, rules_of_urls, several, several_headers
+from weft.options.lists import choice, own_parts, rules_of_urls, several, several_extensions, several_headers
 from weft.options.records import extract_records
 from weft.options.sites import site_paces
 from weft.options.values import Kind, Value, file, fraction, optional, place, size, switch, text, time, whole, word
@@ -29,6 +29,7 @@ READERS: dict[str, Kind] = {
     "contacts": choice("KINDS", lambda: ("email", "phone", "social"), "the kinds of contacts"),
     "credentials": several("USER:PASSWORD@HOST", checks.credentials, "USER:PASSWORD@HOST"),
     "expressions": several("RE", checks.regular_expression, "a regular expression (RE2)"),
+    "extensions": several_extensions(),
     "file name": place(),
     "folder": text("DIR", accepts="the name of a folder"),
     "headers": several_headers(),

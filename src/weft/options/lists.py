@@ -33,6 +33,23 @@ def several_headers() -> Kind:
     return Kind("a header such as 'Accept-Language: sl'", "'NAME: VALUE'", read, as_list, many=True)
 
 
+def several_extensions() -> Kind:
+    """Extensions of files, in lower case, without the dot."""
+
+    def read(raw: object, _context: Context) -> Value:
+        words = [word for line in lines_of(raw) or () for word in line.lower().replace(",", " ").split()]
+        return tuple(dict.fromkeys(_extension(word) for word in words))
+
+    return Kind("extensions with commas between, such as zip,csv", "EXT,...", read, as_list, many=True)
+
+
+def _extension(word: str) -> str:
+    bare = word.removeprefix("*").removeprefix(".")
+    if not (bare.isascii() and bare.isalnum() and len(bare) <= 5) or bare.isdigit():
+        raise ValueError(f"{shown(word)} is no extension: up to five letters and digits, such as zip")
+    return bare
+
+
 def choice(metavar: str, names: Callable[[], Sequence[str]], what: str) -> Kind:
     """Some of a fixed set of names, in the set's order: a full list, or changes to it with + and -."""
     accepts = f"{what} with commas between: a full list, or + and - before each to add and take away; none for none"

@@ -21,6 +21,13 @@ _CODE_LINK = regex(
     r"|(?<=window\.)open\s*+\(\s*+)"
     r"(?:'((?:[^'\\\n]|\\.)*+)'|\"((?:[^\"\\\n]|\\.)*+)\")(?!\s*+\+)"
 )
+_MAX_STYLE = 1_000_000
+_STYLE_URL = regex(
+    r"/\*(?:[^*]++|\*(?!/))*+(?:\*/|$)|@font-face\s*+\{[^}]*+\}?|@(?:import|namespace)[^;]*+;?"
+    r"|\burl\(\s*+(?:'((?:[^'\\\n]|\\.)*+)'|\"((?:[^\"\\\n]|\\.)*+)\"|([^\s'\"()]++))\s*+\)",
+    re.IGNORECASE,
+)
+_STYLE_ESCAPE = regex(r"\\([^0-9a-fA-F\n])")
 _ESCAPE = regex(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
 
 
@@ -36,6 +43,24 @@ def srcset_urls(srcset: str) -> Iterator[str]:
             at = descriptors.end() if descriptors else len(srcset)
         if reference:
             yield reference
+
+
+def style_urls(style: str) -> Iterator[str]:
+    """The references of images in a style: every ``url()`` outside of rules for fonts and of imports."""
+    for match in _STYLE_URL.finditer(style[:_MAX_STYLE]):
+        reference = match[1] or match[2] or match[3]
+        if reference:
+            yield unescaped_style(reference)
+
+
+def unescaped_style(reference: str) -> str:
+    """A reference as it stands in a style sheet, without the backslashes before signs."""
+    return _STYLE_ESCAPE.sub(r"\1", reference).strip()
+
+
+def style_url(value: str) -> str:
+    """The reference in a value that may be written as ``url(...)``."""
+    return next(style_urls(value), value) if value.lstrip()[:4].lower() == "url(" else value
 
 
 def code_urls(code: str) -> Iterator[str]:

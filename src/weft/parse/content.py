@@ -124,6 +124,49 @@ def media_type(content_type: str | None, body: bytes) -> str:
     return declared
 
 
+_IN_ZIP: Final = (
+    (b"word/", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+    (b"ppt/", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
+    (b"xl/", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+)
+_OLE_TYPES: Final = frozenset({"application/msword", "application/vnd.ms-excel", "application/vnd.ms-powerpoint"})
+_OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis.opendocument."
+_SVG = regex(
+    rb"(?:\xef\xbb\xbf)?(?:\s++|<\?(?:[^?]++|\?(?!>))*+\?>|<!--(?:[^-]++|-(?!->))*+-->|<![^>-][^>]*+>)*+<svg[\s>]",
+    re.IGNORECASE,
+)
+
+
+def file_type(content_type: str | None, body: bytes) -> str:
+    """The media type of a file, by its content where that tells, else as it is declared."""
+    proven = _signature_type(body)
+    declared = declared_type(content_type)
+    if proven == "application/zip":
+        return _type_in_zip(body) or (declared if declared not in _UNKNOWN_TYPES | HTML_TYPES else proven)
+    if proven == "application/x-ole-storage":
+        return declared if declared in _OLE_TYPES else proven
+    if proven:
+        return proven
+    if _SVG.match(body, 0, 4 * _SNIFFED_B):
+        return "image/svg+xml"
+    if body.startswith(b"{\\rtf"):
+        return "application/rtf"
+    if body.startswith(b"BM") and _is_binary(body):
+        return "image/bmp"
+    if declared.startswith("image/") or declared == "application/pdf":  # it is none, or would have shown so
+        return declared if _is_binary(body) and declared.startswith("image/") else _unknown_type(body)
+    return media_type(content_type, body)
+
+
+def _type_in_zip(body: bytes) -> str:
+    """The type of an office document by the names of the files in its archive; "" for other archives."""
+    at = body.find(_OPEN_DOCUMENT, 0, 256)
+    if at >= 0:
+        return body[at + 8 : at + 100].split(b"PK", 1)[0].decode("ascii", "replace")
+    names = [(at, media) for name, media in _IN_ZIP if (at := body.find(name)) >= 0]
+    return min(names)[1] if names and b"[Content_Types].xml" in body else ""
+
+
 def is_html(media: str) -> bool:
     """Whether a media type is one that is parsed as HTML."""
     return media in HTML_TYPES

@@ -5,11 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from weft.parse.attributes import collapsed, rel_words, words_of
+from weft.parse.attributes import collapsed, rel_words, style_url, style_urls, words_of
 from weft.parse.collected import AREA, EMBED, FORM, IMAGE, MEDIA, Collected
 from weft.parse.directives import language_of, robots_directives
 
 MAX_TITLE: Final = 2_000
+
+LAZY_SOURCES: Final = ("data-src", "data-lazy-src", "data-original", "data-lazy", "data-bg", "data-background-image")
+LAZY_SOURCE_SETS: Final = ("data-srcset", "data-lazy-srcset")
+"""Attributes in which scripts find the image to show, once a reader comes near."""
+
+NOT_BY_IMG: Final = "background"
+"""The ``rel`` of an image that no ``<img>`` shows, so that it can have no ``alt``."""
+
+SHARED_IMAGES: Final = (
+    ("property", "og:image"),
+    ("property", "og:image:url"),
+    ("property", "og:image:secure_url"),
+    ("name", "twitter:image"),
+    ("name", "twitter:image:src"),
+)
 
 Attr = Callable[[str], str | None]
 """The value of an attribute by its name, or None."""
@@ -90,3 +105,25 @@ class Elements(Collected):
         reference = attr("src") or attr("data") or attr("code") or attr("archive")
         if reference:
             self.add(reference, EMBED)
+
+    def take_lazy_image(self, attr: Attr) -> None:
+        alt = words_of(attr("alt"))
+        for name in LAZY_SOURCES:
+            reference = attr(name)
+            if reference and not reference.lstrip().startswith(("{", "[")):  # the settings of a script
+                self.add(style_url(reference), IMAGE, alt)
+        for name in LAZY_SOURCE_SETS:
+            srcset = attr(name)
+            if srcset:
+                self.add_srcset(srcset, alt)
+
+    def take_shared_image(self, attr: Attr) -> None:
+        reference = attr("content")
+        if reference:
+            self.add(reference, IMAGE, rel=NOT_BY_IMG)
+
+    def add_style_urls(self, style: str) -> None:
+        for reference in style_urls(style):
+            if self.cut:
+                break
+            self.add(reference, IMAGE, rel=NOT_BY_IMG)

@@ -46,6 +46,8 @@ class Reading(NamedTuple):
     max_links: int = MAX_LINKS
     with_text: bool = False  # the visible text is wanted, too
     may_build: bool = True  # a tree; else ``NeedsTree`` is raised for a page that needs one
+    with_shown: bool = False  # also the images that scripts and styles show: lazy ones, og:image, url() in styles
+    with_assets: bool = False  # what styles in the page import, and their fonts
 
 
 NO_HEADERS: Final = Headers()
@@ -59,7 +61,7 @@ def parse_page(
 
     Of what is no HTML only type and headers count. Links come in document order, those of headers first.
     """
-    agents, max_links, with_text, may_build = reading
+    agents, max_links, with_text, may_build, with_shown, with_assets = reading
     media = media_type(content_type, body)
     charset = charset_of(content_type)
     if media not in HTML_TYPES:
@@ -70,7 +72,7 @@ def parse_page(
         return plain.parsed(media, charset)
     encoding = sniff_encoding(body, charset, media)
     markup, markup_encoding = markup_of(body, media, encoding)
-    if not with_text and reads_quickly():
+    if not with_text and not with_shown and reads_quickly():
         quick = QuickPage(url, encoding, max_links, agents)
         quick.take_headers(*headers)
         if quick.read(markup, markup_encoding):
@@ -80,6 +82,7 @@ def parse_page(
     from weft.parse.tree import TreePage, read_tree  # the tree builder is loaded for the first page that needs it
 
     page = TreePage(url, encoding, max_links, agents)
+    page.with_shown, page.with_assets = with_shown, with_assets
     page.take_headers(*headers)
     read_tree(page, markup, markup_encoding, with_text)
     return page.parsed(media, encoding)

@@ -15,7 +15,8 @@ from turbohtml import Document, Element, Namespace
 from weft.parse.attributes import MAX_ANCHOR, code_urls, collapsed, rel_words, words_of
 from weft.parse.bounds import tree_of
 from weft.parse.collected import FRAME, IFRAME, IMAGE, ONCLICK, SCRIPT, A
-from weft.parse.elements import Elements
+from weft.parse.elements import LAZY_SOURCE_SETS, LAZY_SOURCES, NOT_BY_IMG, SHARED_IMAGES, Elements
+from weft.parse.style import style_links
 from weft.parse.text import flat_text, seen_text
 from weft.url import encode_fragments
 
@@ -50,6 +51,8 @@ class TreePage(Elements):
     anchor_at = 0  # its place,
     unnamed: Element | None = None  # and the last one of them that had no text of its own
     is_inner = False
+    with_shown = False  # takes also the images that scripts and styles show
+    with_assets = False  # and what styles import, and their fonts
     text_left = 0  # anchors together cannot be longer than the document, unless links are nested to do harm
     deadline_s = 0.0
 
@@ -63,6 +66,26 @@ class TreePage(Elements):
             self.late.clear()
             self.late_left = None
             self._walk(document)
+        if self.with_shown:
+            self._take_shown(document)
+
+    def _take_shown(self, document: Document) -> None:
+        """Images that a walk over links does not meet: lazy ones, those of styles, and those meant for sharing."""
+        for element in document.select(_SHOWN):
+            if element.tag == "meta":
+                self.take_shared_image(element.attr)
+            elif element.tag == "style":
+                self._take_style(element.text)
+            else:
+                self.take_lazy_image(element.attr)
+                self.add_style_urls(element.attr("style") or "")
+
+    def _take_style(self, style: str) -> None:
+        if not self.with_assets:
+            self.add_style_urls(style)
+            return
+        for link in style_links(style, self.base or self.url, self.encoding, self.max_links):
+            self.add(link.target, link.kind, rel=NOT_BY_IMG)
 
     def _walk(self, document: Document) -> bool:
         """Whether all was resolved with the right base; if not, that base is known now."""
@@ -257,6 +280,7 @@ class TreePage(Elements):
             return
         inner = TreePage(self.base or self.url, self.encoding, self.max_links - len(self.links), self.agents)
         inner.is_inner, inner.text_left, inner.deadline_s = True, len(markup) + MAX_ANCHOR, self.deadline_s
+        inner.with_shown, inner.with_assets = self.with_shown, self.with_assets
         inner.take_tree(tree.document)
         for link in inner.links:
             self.links.add(*link)
@@ -295,6 +319,14 @@ _TAKERS: Final = {
     "track": TreePage._take_media,
     "video": TreePage._take_media,
 }
+_SHOWN: Final = ",".join(
+    [
+        *(f"[{name}]" for name in LAZY_SOURCES + LAZY_SOURCE_SETS),
+        '[style*="url("]',
+        "style",
+        *(f'meta[{name}="{value}"]' for name, value in SHARED_IMAGES),
+    ]
+)
 _TAGS: Final = ("a", "base", "template", *_TAKERS)
 _TAGS_AND_CODE: Final = ",".join([*_TAGS, "[onclick]"])
 

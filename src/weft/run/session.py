@@ -21,6 +21,7 @@ from weft.crawl.opening import OpenCrawl
 from weft.db.connection import DatabaseError, explain, open_reader
 from weft.db.schema import VERSION
 from weft.errors import FolderError, SpecError, StoreError
+from weft.extras import need
 from weft.fetch.http.bounds import make_room_for_files
 from weft.folder import Folder, in_use, not_begun
 from weft.options import differences, read_spec, seeds_differ, write_spec
@@ -82,6 +83,7 @@ def plan_crawl(spec: CrawlSpec, output: str | None, *, fresh: bool, warn: Tell) 
     seeds = read_seeds(spec.seeds, warn) if spec.seeds else []
     folder = Folder(Path(output or default_folder(seeds[0])))
     check_parts(spec.plugins.parts, folder.path)
+    _check_extras(spec)
     _check_browser(spec)
     check_repository(spec, folder)
     _check_goal(spec.limits)
@@ -110,6 +112,7 @@ def plan_crawl(spec: CrawlSpec, output: str | None, *, fresh: bool, warn: Tell) 
 def plan_resume(spec: CrawlSpec, folder: Folder, warn: Tell) -> Plan:
     """The crawl of a folder with the limits given now."""
     check_parts(spec.plugins.parts, folder.path)
+    _check_extras(spec)
     _check_browser(spec)
     check_repository(spec, folder)
     _check_goal(spec.limits)
@@ -121,6 +124,12 @@ def plan_resume(spec: CrawlSpec, folder: Folder, warn: Tell) -> Plan:
     if following is not None and not following.is_due(time.time_ns() // 1_000_000):
         following = None  # a resume tries again what failed
     return Plan(spec, folder, seeds, limits_changed=_limits_changed(old, spec), next_pass=following)
+
+
+def _check_extras(spec: CrawlSpec) -> None:
+    """Installs, or misses, the libraries of a crawl before it asks for anything."""
+    if spec.files.has_any:
+        need("documents")
 
 
 def _check_browser(spec: CrawlSpec) -> None:
@@ -202,7 +211,7 @@ def _unknown_seed(folder: Folder, seeds: Sequence[Seed]) -> Seed | None:
 
 
 def _limits_changed(old: CrawlSpec, new: CrawlSpec) -> bool:
-    before, now = ((spec.limits, spec.scope, spec.politeness.sites) for spec in (old, new))
+    before, now = ((spec.limits, spec.scope, spec.politeness.sites, spec.files) for spec in (old, new))
     return before != now
 
 

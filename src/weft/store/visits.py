@@ -8,11 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from weft.db.connection import insert
-from weft.records import Facts, FilePosition, Item, PageText, Rendering, Visit
+from weft.records import Facts, FileFacts, FilePosition, Item, PageText, Rendering, Visit
 from weft.store.bodies import SharedBodies
 from weft.store.items import Items
 
 _OWN = ("id", "page", "url", "purpose", "attempt", "out_links", "external_links", "warc")
+_FILE_FACT = (
+    f"INSERT INTO file_fact(visit, {', '.join(FileFacts.__struct_fields__)})"
+    f" VALUES(?{', ?' * len(FileFacts.__struct_fields__)})"
+)
 _PLACE = ("warc_offset", "warc_length", "digest", "revisit")
 _VISIT = f"visit({', '.join((*_OWN, *Facts.__struct_fields__, *_PLACE))})"
 _TEXT = f"INSERT OR REPLACE INTO text VALUES({', '.join('?' * (1 + len(PageText.__struct_fields__)))})"
@@ -34,7 +38,7 @@ class SqlStore:
         self._db = connection
         self._next_visit = int(connection.execute("SELECT coalesce(max(id), 0) FROM visit").fetchone()[0]) + 1
         self._warcs: dict[str, int] = {file: number for number, file in connection.execute("SELECT id, file FROM warc")}
-        self.totals = dict.fromkeys(("pages", "links", "items", "bytes", "bugs"), 0)
+        self.totals = dict.fromkeys(("pages", "files", "links", "items", "bytes", "bugs"), 0)
         self.totals.update(
             row for row in connection.execute("SELECT name, value FROM counter").fetchall() if row[0] in self.totals
         )
@@ -92,6 +96,7 @@ class SqlStore:
         texts: Sequence[tuple[int, PageText]] = (),
         renderings: Sequence[tuple[int, Rendering]] = (),
         items: Sequence[tuple[Visit, Sequence[Item]]] = (),
+        files: Sequence[tuple[int, FileFacts]] = (),
     ) -> None:
         """All of one tick, inside the caller's transaction."""
         self._db.executemany(
@@ -103,6 +108,7 @@ class SqlStore:
         self._db.executemany("INSERT INTO link_pack VALUES(?, ?)", packs)
         self._db.executemany("INSERT INTO sketch VALUES(?, ?)", sketches)
         write_texts(self._db, texts)
+        self._db.executemany(_FILE_FACT, [(visit, *msgspec.structs.astuple(facts)) for visit, facts in files])
         self._db.executemany(
             "INSERT INTO rendering VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [self._rendering_row(visit, rendering) for visit, rendering in renderings],

@@ -18,6 +18,7 @@ from weft.fetch.cookies import CookieJar
 from weft.fetch.http import Fetcher
 from weft.fetch.resolve import AddressPolicy
 from weft.folder import Folder
+from weft.judge.files import WantedFiles
 from weft.plugins import LoadedPlugins
 from weft.ports import Answers, Workers
 from weft.spec import CrawlSpec, RenderMode
@@ -106,6 +107,7 @@ async def _local(asking: Asking, rate: SharedRate | None) -> AsyncIterator[Local
     fetcher = Fetcher(
         share_of_memory(spec, processes) if processes > 1 else spec, asking.policy, jar=asking.jar,
         seed_origins=asking.seed_origins, epoch_ms=asking.clock.epoch_ms, rate=rate,
+        is_file_type=WantedFiles(spec.files).has_type,
     )  # fmt: skip
     downloader: Fetcher = LoadedPlugins(spec.plugins.parts).made("downloader", fetcher)
     mark = ParseMark(asking.folder.parsing)

@@ -22,7 +22,7 @@ from weft.crawl.conclude import conclude_failure
 from weft.errors import Cause
 from weft.fetch.cookies import CookieJar
 from weft.ports import Returned, RoomAhead
-from weft.records import PAGE, Ended, Failure, Fetched, Lease, Processed
+from weft.records import Ended, Failure, Fetched, Lease, Processed
 from weft.spec import CrawlSpec, PageOrder
 from weft.workers.member import Files, Member, Reported
 from weft.workers.messages import ALL_SITES, Job, JobDone, Report
@@ -228,7 +228,7 @@ class LeaseBook:
     def _failed(self, lease: Lease, failure: Failure) -> Reported:
         """The end of a lease that no worker reports."""
         done = conclude_failure(lease, failure, self._spec.limits)
-        return Reported(Processed(done=done, answer=None if lease.purpose is PAGE else failure), files={})
+        return Reported(Processed(done=done, answer=None if lease.purpose.is_queued else failure), files={})
 
     def next(self) -> list[Ended]:
         report: list[Ended] = []

@@ -28,8 +28,9 @@ from weft.db.schema import VERSION
 from weft.errors import StoreError, WeftError
 from weft.fetch.http import Fetcher, Outcome
 from weft.folder import Folder
+from weft.judge.files import WantedFiles
 from weft.plugins import LoadedPlugins
-from weft.records import PAGE, Failure, FilePosition, Lease, Processed
+from weft.records import Failure, FilePosition, Lease, Processed
 from weft.store.bodies import SharedBodies
 from weft.store.visits import StoredBody, find_body
 from weft.workers.messages import (
@@ -96,6 +97,7 @@ class Worker:
             seed_origins=hello.seed_origins,
             epoch_ms=clock.epoch_ms,
             rate=SharedRate(rate_b, self._folder.parsing) if rate_b else None,
+            is_file_type=WantedFiles(hello.spec.files).has_type,
         )
         self._fetcher: Fetcher = LoadedPlugins(hello.spec.plugins.parts).made("downloader", fetcher)
         mark = ParseMark(self._folder.parsing, hello.slot)
@@ -312,7 +314,7 @@ class Worker:
             lease, failure = job.processed.done.lease, bug_being_handled()
             processed = Processed(
                 done=conclude_failure(lease, failure, self._spec.limits), place=job.processed.place,
-                bug=traceback.format_exc(), answer=None if lease.purpose is PAGE else failure,
+                bug=traceback.format_exc(), answer=None if lease.purpose.is_queued else failure,
             )  # fmt: skip
             return JobDone(job.number, job.successor, processed)
         return job

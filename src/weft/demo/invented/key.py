@@ -13,7 +13,7 @@ from weft.demo.invented.nouns import BINARY, FAMILIES, FOLLOWED, TRAP_PREFIX, En
 from weft.demo.invented.pages import encoding_of, noindex_of, plan_of
 from weft.demo.invented.planted import planted_on
 from weft.demo.invented.shape import Shape
-from weft.demo.invented.special import redirect_of, small_spots, trap_places
+from weft.demo.invented.special import IMAGE_SIZE, redirect_of, small_spots, trap_places
 from weft.demo.invented.words import LANGUAGES
 
 
@@ -110,6 +110,18 @@ def _link(web: Shape, spot: Spot) -> Link:
     host, path, kind, anchor, rel, fragment = spot
     target = web.url(host, path) if path.startswith("/") else path
     return Link(target, kind, plain(anchor) if kind == "a" else "", rel, fragment)
+
+
+def shown_of(web: Shape, url: str) -> dict[str, tuple[int, int]]:
+    """The images that a URL shows, icons among them, each with its width and height."""
+    shown = (link.target for link in links_of(web, url) if link.kind == "image" or link.rel == "icon")
+    return dict.fromkeys(shown, IMAGE_SIZE)
+
+
+def linked_documents_of(web: Shape, url: str) -> list[str]:
+    """The documents that a URL links to, each once."""
+    linked = (link.target for link in links_of(web, url) if link.kind == "a")
+    return [target for target in dict.fromkeys(linked) if target.endswith(".pdf")]
 
 
 def duplicates_of(web: Shape, host: int | None = None) -> Iterator[tuple[str, ...]]:

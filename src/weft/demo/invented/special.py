@@ -18,6 +18,9 @@ _PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
     "0000000d49444154789c6360f8cfc0000003010100c9fe92ef0000000049454e44ae426082"
 )
+IMAGE_SIZE = (1, 1)
+"""Width and height of every image."""
+
 _STATIC_TYPES = {
     "css": ("text/css", b"body { margin: 2em auto; max-width: 50em; }\n"),
     "js": ("text/javascript", b"document.documentElement.dataset.ready = '1';\n"),

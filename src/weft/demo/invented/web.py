@@ -10,9 +10,11 @@ from weft.demo.invented.key import (
     entries_of,
     entry_of,
     expected_of,
+    linked_documents_of,
     links_of,
     near_duplicates_of,
     planted_of,
+    shown_of,
 )
 from weft.demo.invented.maps import robots_of, sitemap_of, sitemaps_of
 from weft.demo.invented.nouns import TRAP_PREFIX, Answer, Entry, Link, Planted
@@ -78,6 +80,14 @@ class InventedWeb(Shape):
     def links(self, url: str) -> list[Link]:
         """The exact links of a URL, in document order; a redirect has the one it leads to."""
         return links_of(self, url)
+
+    def shown(self, url: str) -> dict[str, tuple[int, int]]:
+        """The images that a URL shows, icons among them, each with its width and height."""
+        return shown_of(self, url)
+
+    def linked_documents(self, url: str) -> list[str]:
+        """The documents that a URL links to, each once."""
+        return linked_documents_of(self, url)
 
     def duplicates(self, host: int | None = None) -> Iterator[tuple[str, ...]]:
         """Groups of URLs that answer with the very same bytes (HTML pages answered 200)."""

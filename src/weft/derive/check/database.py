@@ -65,7 +65,7 @@ def check_pages(checked: Checked) -> None:
     """Every page has its URL, its site and one state; an answered one has its visit."""
     checked.report.pages = total = checked.count("SELECT count(*) FROM page")
     reasons = set(Reason)
-    for page, state, reason, url, other, site, visit, status, purpose, visit_page, warc in checked.rows(
+    for page, state, reason, url, other, site, visit, status, purpose, visit_page, warc, cause in checked.rows(
         "pages", _PAGES, total
     ):
         name = url if url is not None else f"page {page}"
@@ -77,9 +77,9 @@ def check_pages(checked: Checked) -> None:
             checked.problem("PAGE_STATE", f"{name}: there is no state {state!r}")
         if (state is None) != (reason is not None) or (reason is not None and reason not in reasons):
             checked.problem("PAGE_STATE", f"{name}: state {state!r} with reason {reason!r}")
-        if state == "C" and (visit is None or status is None or visit_page != page or purpose != Purpose.PAGE):
+        if state == "C" and (visit is None or status is None or visit_page != page or purpose not in _QUEUED):
             checked.problem("PAGE_WITHOUT_VISIT", f"{name}: it is completed and has no visit that was answered")
-        elif state == "C" and checked.archived and warc is None:
+        elif state == "C" and checked.archived and warc is None and cause != Cause.FILE_TOO_LARGE:
             checked.problem("PAGE_WITHOUT_RECORD", f"{name}: its answer is not in the archive")
         elif state == "R" and not checked.killed:
             checked.problem("PAGE_RUNNING", f"{name}: it is marked as running, and no crawl runs")
@@ -163,9 +163,10 @@ def check_counters(checked: Checked) -> None:
             checked.problem("COUNTER", f"the counter {name} is {kept.get(name, 0):,}, and the tables hold {number:,}")
 
 
+_QUEUED = frozenset({Purpose.PAGE.value, Purpose.FILE.value})
 _PAGES = """
 SELECT p.id, p.state, p.reason, o.text, p.url IS NOT NULL AND u.id IS NULL, s.id, p.visit, v.status, v.purpose, v.page,
-       v.warc
+       v.warc, v.cause
 FROM page p LEFT JOIN url o ON o.id = p.id LEFT JOIN url u ON u.id = p.url LEFT JOIN site s ON s.id = p.site
      LEFT JOIN visit v ON v.id = p.visit
 WHERE p.id > :after ORDER BY p.id LIMIT :most
@@ -197,5 +198,5 @@ WHERE v.out_links > 0 AND l.visit IS NULL LIMIT 1000
 _VISIT_WITHOUT_URL = "SELECT v.id FROM visit v LEFT JOIN url u ON u.id = v.url WHERE u.id IS NULL LIMIT 1000"
 _VISIT_WITHOUT_PAGE = f"""
 SELECT v.id FROM visit v LEFT JOIN page p ON p.id = v.page
-WHERE v.purpose = {Purpose.PAGE.value} AND p.id IS NULL LIMIT 1000
+WHERE v.purpose IN ({Purpose.PAGE.value}, {Purpose.FILE.value}) AND p.id IS NULL LIMIT 1000
 """

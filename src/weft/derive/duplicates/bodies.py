@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from weft.derive.body import answer_of_visit, body_of
 from weft.derive.read import StoredCrawl
+from weft.derive.read.model import NO_FILE
 from weft.errors import WeftError
 
 _HASHES_KEPT = 100_000
@@ -90,12 +91,12 @@ class Bodies:
             return None
 
 
-_FIRSTS = """
+_FIRSTS = f"""
 SELECT size, digest, visit, page, url FROM (
     SELECT v.size, v.digest, v.id AS visit, p.id AS page, u.text AS url, p.depth, coalesce(p.key, o.text) AS key,
            row_number() OVER (PARTITION BY v.size, v.digest ORDER BY p.depth, coalesce(p.key, o.text)) AS place
     FROM visit v JOIN page p ON p.id = v.page AND p.visit = v.id JOIN url o ON o.id = p.id
          JOIN page_url u ON u.page = p.id
-    WHERE v.hash = ? AND v.status BETWEEN 200 AND 299)
+    WHERE v.hash = ? AND v.status BETWEEN 200 AND 299 AND {NO_FILE})
 WHERE place = 1 ORDER BY depth, key
 """

@@ -14,6 +14,7 @@ from weft.derive.duplicates.bodies import Bodies, Member
 from weft.derive.duplicates.near import Alike, NearTexts
 from weft.derive.duplicates.texts import Texts
 from weft.derive.read import COUNTED_VISIT, StoredCrawl
+from weft.derive.read.model import NO_FILE
 from weft.judge.likeness import Likeness
 from weft.ports import Progress
 
@@ -156,7 +157,7 @@ class Duplicates:
 
 _RANKED = f"""
 SELECT p.id, v.id, v.hash, v.type FROM page p JOIN url o ON o.id = p.id JOIN visit v ON v.id = {COUNTED_VISIT}
-WHERE v.status BETWEEN 200 AND 299 AND v.hash IS NOT NULL ORDER BY p.depth, coalesce(p.key, o.text)
+WHERE v.status BETWEEN 200 AND 299 AND v.hash IS NOT NULL AND {NO_FILE} ORDER BY p.depth, coalesce(p.key, o.text)
 """
 _MEMBERS = "SELECT v.id, v.size, v.digest FROM json_each(?) j JOIN visit v ON v.id = j.value"
 _URLS = "SELECT u.page, u.text FROM json_each(?) j JOIN page_url u ON u.page = j.value"

@@ -117,5 +117,5 @@ GROUP BY hash HAVING count(*) > 1 ORDER BY hash
 _COPIES = """
 SELECT v.hash, p.id, p.site, p.depth, coalesce(p.key, o.text), v.id, v.size, v.digest
 FROM json_each(?) j JOIN visit v ON v.hash = j.value JOIN page p ON p.id = v.page JOIN url o ON o.id = p.id
-WHERE coalesce(v.size, 0) > 0
+WHERE coalesce(v.size, 0) > 0 AND v.purpose = 0
 """

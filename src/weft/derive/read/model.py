@@ -16,9 +16,14 @@ if TYPE_CHECKING:
     from weft.extract.keywords import Keyword
     from weft.extract.main_text import MainText
 
+QUEUED = f"{Purpose.PAGE.value}, {Purpose.FILE.value}"  # purposes of visits of pages and files
+
 # The visit that counts is the page's newest, or, where that came after we began, its newest before.
 COUNTED_VISIT = f"""CASE WHEN p.visit <= :newest THEN p.visit WHEN p.visit IS NOT NULL THEN
-    (SELECT max(w.id) FROM visit w WHERE w.page = p.id AND w.id <= :newest AND w.purpose = {Purpose.PAGE.value}) END"""
+    (SELECT max(w.id) FROM visit w WHERE w.page = p.id AND w.id <= :newest AND w.purpose IN ({QUEUED})) END"""
+
+NO_FILE = f"v.purpose IS NOT {Purpose.FILE.value}"
+"""That a visit ``v``, if there is one, did not bring a file."""
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True, dict=True):

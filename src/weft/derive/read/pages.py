@@ -10,7 +10,7 @@ import msgspec
 
 from weft.derive.body import Content
 from weft.derive.read.links import in_links_of
-from weft.derive.read.model import COUNTED_VISIT, Page
+from weft.derive.read.model import COUNTED_VISIT, NO_FILE, Page
 from weft.errors import Cause
 from weft.text.dates import iso_of_ms
 
@@ -23,7 +23,7 @@ _SIZE, _HASH, _DIGEST = 21, 23, 36  # where facts of the body stand in a row of 
 
 
 def pages_of(crawl: StoredCrawl, everything: bool, newest: int | None = None) -> Iterator[Page]:
-    """Every URL that was tried, in the order they were found; ``everything``: every URL known.
+    """Every URL that was tried as a page, in the order they were found; ``everything``: every URL known.
 
     They are told as they were after the visit ``newest``; None: after the newest one there is.
     """
@@ -34,7 +34,9 @@ def pages_of(crawl: StoredCrawl, everything: bool, newest: int | None = None) ->
 
     verdicts = Verdicts(crawl, near_verdicts(crawl))
     last = 0
-    while rows := crawl.connection.execute(_PAGES, {"newest": newest, "after": last, "most": _CHUNK}).fetchall():
+    while rows := crawl.connection.execute(
+        _PAGES, {"newest": newest, "after": last, "most": _CHUNK, "with_files": everything}
+    ).fetchall():
         last = rows[-1][0]
         shared = _shared_bodies(crawl, rows)
         for row in rows:
@@ -47,7 +49,9 @@ def pages_of(crawl: StoredCrawl, everything: bool, newest: int | None = None) ->
 def page_of(crawl: StoredCrawl, page: int) -> Page | None:
     """One page by its id in the database; None if there is none. In-links are not counted."""
     newest = crawl.newest_visit()
-    row = crawl.connection.execute(_PAGES, {"newest": newest, "after": page - 1, "most": 1}).fetchone()
+    row = crawl.connection.execute(
+        _PAGES, {"newest": newest, "after": page - 1, "most": 1, "with_files": True}
+    ).fetchone()
     if row is None or row[0] != page:
         return None
     verdict = verdict_on(crawl, page)
@@ -124,7 +128,7 @@ SELECT p.id, p.visit, p.state, p.reason, p.cause, p.depth, p.attempts, p.key, o.
 FROM page p JOIN url o ON o.id = p.id LEFT JOIN url u ON u.id = p.url
      LEFT JOIN visit v ON v.id = {COUNTED_VISIT}
      LEFT JOIN visit fv ON fv.id = p.found_in LEFT JOIN url f ON f.id = fv.url
-WHERE p.id > :after ORDER BY p.id LIMIT :most
+WHERE p.id > :after AND (:with_files OR {NO_FILE}) ORDER BY p.id LIMIT :most
 """
 _SHARED = "SELECT v.hash FROM json_each(?) j JOIN visit v ON v.hash = j.value GROUP BY v.hash HAVING count(*) > 1"
 _BODY_OF = """

@@ -199,4 +199,5 @@ def _free_place(
 
 
 _TRIED = """SELECT p.id, p.site, p.depth, coalesce(f.page, 0) FROM page p LEFT JOIN visit f ON f.id = p.found_in
-WHERE p.id > ? AND p.id <= ? AND p.state IN ('C', 'E') AND p.visit <= ? ORDER BY p.id LIMIT ?"""
+WHERE p.id > ? AND p.id <= ? AND p.state IN ('C', 'E') AND p.visit <= ?
+    AND (SELECT v.purpose FROM visit v WHERE v.id = p.visit) = 0 ORDER BY p.id LIMIT ?"""

@@ -34,6 +34,8 @@ class Numbers(msgspec.Struct, frozen=True, kw_only=True):
     images: Counts  # PNG, JPG, GIF, UNKNOWN (G9)
     image_types: Counts  # by extension
     documents: Counts  # PDF, DOC, DOCX, ... (G9)
+    images_without_alt: int  # of those stored, once per page
+    large_images: int  # of those stored, over 100 KB, once per page
     size: int
     size_wire: int
     links: int

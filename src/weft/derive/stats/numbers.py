@@ -44,6 +44,8 @@ def numbers_of(site: str | None, start: bool, tables: Tables, *, near: bool) -> 
         | {"UNKNOWN": sum(number for name, number in images.items() if name not in _G9_IMAGES)},
         image_types=images,
         documents=documents,
+        images_without_alt=sums.get("images_without_alt", 0),
+        large_images=sums.get("large_images", 0),
         size=sums.get("size", 0),
         size_wire=sums.get("size_wire", 0),
         links=sums.get("links", 0),

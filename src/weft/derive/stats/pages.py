@@ -16,7 +16,7 @@ from weft.derive.stats.known import ANSWERED, BROKEN, REDIRECTED_TO, REDIRECTS, 
 from weft.derive.stats.tally import Tally
 from weft.parse.content import HTML_TYPES
 from weft.ports import Progress
-from weft.records import LinkKind
+from weft.records import LinkKind, Purpose
 
 _CHUNK = 2_000
 _NOTED = 20
@@ -81,6 +81,7 @@ def count_pages(crawl: StoredCrawl, upto: Snapshot, tally: Tally, progress: Prog
         for row in rows:
             _count(row, upto, tally, seen, verdicts.get(row[0]))
         tally.settle()
+    _count_stored_images(crawl, tally)
     _mark_starts(crawl, seen.known)
     _merge_redirects(seen.known)
     _spellings(crawl, seen.known)
@@ -118,9 +119,11 @@ def _count(row: tuple[Any, ...], upto: Snapshot, tally: Tally, seen: Seen, verdi
 
 
 def _count_answered(row: tuple[Any, ...], tally: Tally, seen: Seen, verdict: Verdict | None) -> None:
-    page, site, _, _, _, _, depth, _, status, _, media, language, size, wire, _, _, spent_ms, leads_to = row
+    page, site, _, _, _, _, depth, _, status, _, media, language, size, wire, _, _, spent_ms, leads_to, purpose = row
     known, success = seen.known, 200 <= status < 300
     known.flags[page] |= ANSWERED | (BROKEN if status >= 400 else 0)
+    if purpose == Purpose.FILE:  # no page: of it counts only whether it is there
+        return
     _count_answer(tally, site, status, depth, media)
     tally.add(site, "sum", "size", size or 0)
     tally.add(site, "sum", "size_wire", wire or 0)
@@ -162,6 +165,15 @@ def _count_html(
         known.node[page] = duplicate_of
         if duplicate_of == page:
             tally.add(site, "sum", "nodes")
+
+
+def _count_stored_images(crawl: StoredCrawl, tally: Tally) -> None:
+    """Counts the images that people should look at, once for each page that shows them."""
+    if crawl.connection.execute(_HAS_FILES).fetchone() is None:  # a folder of an earlier version
+        return
+    for site, without_alt, large in crawl.connection.execute(_STORED_IMAGES):
+        tally.add(site, "sum", "images_without_alt", int(without_alt))
+        tally.add(site, "sum", "large_images", int(large))
 
 
 def _mark_starts(crawl: StoredCrawl, known: Known) -> None:
@@ -211,11 +223,20 @@ SELECT p.id, p.site, p.visit, p.state, p.reason, p.cause, p.depth, o.text, v.sta
        v.size, v.size_wire, CASE WHEN v.status BETWEEN 200 AND 299 THEN v.hash END, v.digest, v.response_ms,
        CASE WHEN v.redirect_to IS NOT NULL THEN (
            SELECT coalesce(t.page, t.id) FROM link_pack k JOIN url t ON t.id = json_extract(k.links, '$[0][0]')
-           WHERE k.visit = v.id AND json_extract(k.links, '$[0][1]') = {LinkKind.REDIRECT.value}) END
+           WHERE k.visit = v.id AND json_extract(k.links, '$[0][1]') = {LinkKind.REDIRECT.value}) END,
+       v.purpose
 FROM page p JOIN url o ON o.id = p.id LEFT JOIN visit v ON v.id = {COUNTED_VISIT}
 WHERE p.id > :after AND p.id <= :last ORDER BY p.id LIMIT :most
 """
 _SHARED = """
 SELECT DISTINCT j.value FROM json_each(?) j
 WHERE (SELECT count(*) FROM (SELECT 1 FROM visit v WHERE v.hash = j.value LIMIT 2)) > 1
+"""
+LARGE_IMAGE_B = 100_000
+_HAS_FILES = "SELECT 1 FROM sqlite_master WHERE type = 'view' AND name = 'shown_file'"
+_STORED_IMAGES = f"""
+SELECT site, total(alt = ''), total(size > {LARGE_IMAGE_B}) FROM (
+    SELECT site, size, max(CASE WHEN kind = 'image' AND rel IS NOT 'background' THEN anchor END) AS alt
+    FROM shown_file WHERE type LIKE 'image/%' GROUP BY url, page)
+GROUP BY site
 """

@@ -67,6 +67,8 @@ def _pages(totals: Totals) -> Iterator[str]:
         times = totals.response_ms
         yield _told("times", f"median {times.median:,} ms, 90 % below {times.p90:,} ms, slowest {times.most:,} ms")
     yield _told("images", f"{whole.image:,}: {_counted(whole.images)}; {_mean(whole.mean_images)} a page")
+    if whole.images_without_alt or whole.large_images:
+        yield _told("", f"stored: {whole.images_without_alt:,} without alt, {whole.large_images:,} over 100 KB")
     yield _told("documents", f"{whole.binary:,}: {_counted(whole.documents)}; {_mean(whole.mean_documents)} a page")
     if totals.rendering is not None:
         yield from _rendering(totals.rendering)

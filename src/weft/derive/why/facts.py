@@ -6,9 +6,10 @@ import msgspec
 
 from weft.derive.body import answer_of, original_of
 from weft.derive.read import Page, StoredCrawl
+from weft.derive.read.model import QUEUED
 from weft.derive.why.story import Attempt, Body, Found, Rewriting, RobotsSays
 from weft.errors import SpecError, WeftError
-from weft.records import LinkKind, Purpose, signed
+from weft.records import LinkKind, signed
 from weft.spec import CrawlSpec
 from weft.text.dates import iso_of_ms
 from weft.url import origin_of, path_of
@@ -17,7 +18,7 @@ MOST_ATTEMPTS = 100
 _SAME_BODY_COUNTED = 1_000
 _ATTEMPTS = f"""
 SELECT u.text, v.attempt, v.started_ms, v.status, v.cause, v.detail, v.response_ms, v.ip, v.redirect_to
-FROM visit v JOIN url u ON u.id = v.url WHERE v.page = ? AND v.purpose = {Purpose.PAGE.value} ORDER BY v.id DESC LIMIT ?
+FROM visit v JOIN url u ON u.id = v.url WHERE v.page = ? AND v.purpose IN ({QUEUED}) ORDER BY v.id DESC LIMIT ?
 """
 _HOLDERS = """
 SELECT k.visit, u.text, v.started_ms, coalesce(p.depth, 0)
@@ -33,7 +34,7 @@ SELECT count(*) FROM (SELECT 1 FROM visit v JOIN page p ON p.id = v.page AND p.v
 def attempts_of(crawl: StoredCrawl, page_id: int) -> tuple[list[Attempt], int]:
     """The newest attempts, oldest first, and how many there were in all."""
     (in_all,) = crawl.connection.execute(
-        "SELECT count(*) FROM visit WHERE page = ? AND purpose = ?", (page_id, Purpose.PAGE.value)
+        f"SELECT count(*) FROM visit WHERE page = ? AND purpose IN ({QUEUED})", (page_id,)
     ).fetchone()
     rows = crawl.connection.execute(_ATTEMPTS, (page_id, MOST_ATTEMPTS)).fetchall()
     return [

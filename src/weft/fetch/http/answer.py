@@ -41,6 +41,13 @@ def final_head(lines: Sequence[bytes]) -> Sequence[bytes] | None:
     return None
 
 
+def told_length(lines: list[bytes]) -> int:
+    """The Content-Length of an answer; 0 where it has none."""
+    head = parse_head(lines)
+    told = dict(head.headers).get("content-length", "") if head is not None else ""
+    return int(told) if told.isdecimal() and len(told) <= _MAX_LENGTH_DIGITS else 0
+
+
 def parse_head(lines: list[bytes]) -> Head | None:
     """The final head, or None where there is none, or it does not say clearly what is answered and where it ends."""
     raw = b"".join(lines)

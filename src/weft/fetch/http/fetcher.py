@@ -56,12 +56,15 @@ class Fetcher:
         on_finished: Callable[[], None] | None = None,
         epoch_ms: Callable[[], int] | None = None,
         rate: Rate | None = None,
+        is_file_type: Callable[[str], bool] | None = None,
         use_epoll: bool = True,
     ) -> None:
         self.finished: deque[tuple[Lease, Outcome]] = deque()
         self.on_finished = on_finished
         self.policy = policy
         self.max_size_b = spec.limits.max_size_b
+        self.max_file_b = spec.files.max_file_size_b
+        self.is_file_type = is_file_type
         self.proxied = spec.network.proxy is not None
         self.http_version = pycurl.CURL_HTTP_VERSION_2TLS if spec.network.http2 else pycurl.CURL_HTTP_VERSION_1_1
         self.held_b = 0
@@ -91,7 +94,8 @@ class Fetcher:
         spend = self._spend if self._rate is not None else None
         self._outcomes = Outcomes(jar, self._epoch_ms, self._connections, spend)
         self._outcome = self._outcomes.of
-        self.max_held_b = max(spec.limits.max_memory_b // 4, 2 * self.max_size_b)
+        largest_b = max(self.max_size_b, self.max_file_b if spec.files.has_any else 0)
+        self.max_held_b = max(spec.limits.max_memory_b // 4, 2 * largest_b)
         self._max_waiting_b = spec.limits.max_memory_b // 16
         self._large_waits = False
         self._favoured: Transfer | None = None

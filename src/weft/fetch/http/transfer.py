@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pycurl
 
-from weft.fetch.http.answer import final_head
+from weft.fetch.http.answer import final_head, parse_head, told_length
 from weft.fetch.http.causes import Progress
 from weft.fetch.http.watch import received_b
 from weft.fetch.resolve import address_of_host
 from weft.fetch.robots import MAX_BODY_B as ROBOTS_B
-from weft.records import PAGE, Asked, Lease, Purpose
+from weft.records import FILE, PAGE, Asked, Lease, Purpose
 from weft.spec import MAX_SITEMAP_B
 from weft.url import host_of, request_target_of
 
@@ -112,6 +112,8 @@ class Transfer:
         """The most that counts of a body. robots.txt and sitemaps have bounds of their own, however small pages are."""
         if purpose is _ROBOTS:
             return ROBOTS_B
+        if purpose is FILE:
+            return self._fetcher.max_file_b
         return MAX_SITEMAP_B if purpose is Purpose.SITEMAP else self._fetcher.max_size_b
 
     def _ask(self, asked: Asked | None) -> None:
@@ -226,7 +228,9 @@ class Transfer:
         if fetcher.tight and fetcher.must_wait(self):
             return int(pycurl.WRITEFUNC_PAUSE)
         room_b = self.max_size_b - self.held_b
-        if len(chunk) > room_b:
+        if self.lease.purpose is FILE and not self.held_b and told_length(self.head) > self.max_size_b:
+            room_b = 0  # nothing is kept in part, so nothing is received
+        if len(chunk) > room_b and (room_b := self._room_of_file(room_b)) < len(chunk):
             self.cut = True
             chunk = chunk[:room_b]
         size_b = len(chunk)
@@ -238,6 +242,17 @@ class Transfer:
         if self.cut or (self.heard is not None and self.came_too_early()):
             return 0  # ends the transfer: nothing more is read, and the connection is closed
         return None
+
+    def _room_of_file(self, room_b: int) -> int:
+        """The room where the answer for a page turns out to be a file: it has the bound of files then."""
+        fetcher = self._fetcher
+        if self.lease.purpose is not PAGE or self.max_size_b >= fetcher.max_file_b or fetcher.is_file_type is None:
+            return room_b
+        head = parse_head(self.head)
+        media = dict(head.headers).get("content-type", "") if head is not None else ""
+        if fetcher.is_file_type(media.partition(";")[0].strip().lower()):
+            self.max_size_b = fetcher.max_file_b
+        return self.max_size_b - self.held_b
 
     def _open_socket(self, purpose: int, address: Any) -> socket.socket | int:
         """A socket for an address that may be connected to: the last check, on what is really connected to."""

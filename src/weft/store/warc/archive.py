@@ -35,6 +35,8 @@ class WarcArchive:
                 return NOWHERE
             case Failure(cause=cause, detail=detail):
                 return self._writer.write_metadata(lease.url, moment, {"cause": cause.value, "detail": detail})
+            case Fetched() if facts.cause == Cause.FILE_TOO_LARGE.value:  # a file is not kept in part
+                return NOWHERE
             case Fetched():
                 same_as = None
                 if facts.hash is not None and len(answer.wire) >= REVISIT_MIN_B:
