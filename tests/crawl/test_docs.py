@@ -71,8 +71,9 @@ def documented(text: str) -> list[str]:
 
 def test_every_command_is_documented() -> None:
     assert list(COMMANDS) == re.findall(r"^## weft (\w+)$", doc("commands.md"), re.MULTILINE)
-    readme = [name.split()[1] for name in documented(section((ROOT / "README.md").read_text(), "Commands"))]
-    assert readme == list(COMMANDS)
+    told = section((ROOT / "README.md").read_text(), "Commands").partition("`weft COMMAND")[0]
+    readme = [words.split()[1] for words in re.findall(r"`(weft [^`]+)`", told)]
+    assert sorted(readme) == sorted(COMMANDS)
 
 
 def test_every_cause_is_documented_with_its_policy() -> None:

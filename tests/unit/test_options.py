@@ -179,7 +179,7 @@ def test_command_line_reaches_the_specification() -> None:
     ("words", "part"),
     [
         ("--max-page 3", "nearest: --max-pages"),
-        ("--images yes", "unknown option --images (weft crawl --help"),
+        ("--pictures yes", "unknown option --pictures ("),
         ("--render ever", "'ever' is not no or auto or always"),
         ("--viewport 10x10", "is not WIDTHxHEIGHT, each from 100 to 10000, or mobile"),
         ("-x", "unknown option -x"),

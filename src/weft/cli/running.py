@@ -15,7 +15,6 @@ from weft.cli.screen import LiveScreen, PlainLines, closing_words, is_terminal
 from weft.crawl.action_log import ActionLog
 from weft.crawl.events import Observer
 from weft.crawl.logs import CsvLogs, Notes, RunLog
-from weft.crawl.metrics import JsonLines, Metrics
 from weft.errors import WeftError
 from weft.ports import silent
 from weft.records import Progress, StopReason
@@ -100,12 +99,15 @@ def _displayed(run: Run, how: spec.Run) -> StopReason:
     if keep.log_file is not None:
         observers.append(ActionLog(keep, sys.stderr))
     with ExitStack() as stack:
-        if how.metrics is not None:
-            served = stack.enter_context(Metrics(how.metrics))
-            observers.append(served)
-            tell(f"numbers for Prometheus: {served.url}")
-        if how.json_progress:
-            observers.append(stack.enter_context(JsonLines(sys.stderr)))
+        if how.metrics is not None or how.json_progress:
+            from weft.crawl.metrics import JsonLines, Metrics  # a web server: few crawls serve numbers
+
+            if how.metrics is not None:
+                served = stack.enter_context(Metrics(how.metrics))
+                observers.append(served)
+                tell(f"numbers for Prometheus: {served.url}")
+            if how.json_progress:
+                observers.append(stack.enter_context(JsonLines(sys.stderr)))
         if not quiet:
             for words in _unusual(plan):
                 tell(words)

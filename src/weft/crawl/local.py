@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from weft.crawl.pipeline import HandOver, Pipeline
-from weft.fetch.archived import ArchivedFetcher
 from weft.fetch.http import Fetcher
 from weft.ports import Browser, Returned, RoomAhead
 from weft.records import Ended, Failure, Fetched, FilePosition, Lease
 
 if TYPE_CHECKING:
+    from weft.fetch.archived import ArchivedFetcher
     from weft.fetch.browser.fetcher import RenderingFetcher
 
 

@@ -10,14 +10,12 @@ from typing import NamedTuple
 import msgspec
 
 from weft.clock import Clock
-from weft.crawl.document_reading import DocumentProcess
 from weft.crawl.housekeeping import Housekeeping
 from weft.crawl.loop import Loop
 from weft.crawl.marks import make_marks, marked_page
 from weft.db.connection import Database, DatabaseError, open_writer
 from weft.db.schema import MIGRATIONS
 from weft.errors import StoreError, means_full_disk
-from weft.extract.documents import is_readable
 from weft.folder import Folder
 from weft.frontier.endings import failed_seeds, last_answer_ms, site_limits
 from weft.frontier.sql import SqlFrontier
@@ -247,6 +245,9 @@ class OpenCrawl:
 
     async def _read_documents(self) -> None:
         """Reads the documents that came, until there are no more, or a stop is asked for: the next run goes on."""
+        from weft.crawl.document_reading import DocumentProcess  # only where documents are stored
+        from weft.extract.documents import is_readable
+
         connection = self._database.connection
         with closing(DocumentProcess()) as process:
             for document in unread_documents(connection, is_readable):

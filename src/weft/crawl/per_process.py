@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from weft.crawl.file_reading import FileReader
 from weft.crawl.items import ItemReader
 from weft.crawl.marks import ParseMark
 from weft.crawl.pipeline import Pipeline, Sketch
 from weft.crawl.reading import PageReader
 from weft.crawl.texts import TextReader
 from weft.fetch.http import user_agent_of
-from weft.judge.files import WantedFiles
 from weft.plugins import LoadedPlugins
 from weft.ports import Archive
 from weft.records import Lease
@@ -21,6 +20,9 @@ from weft.spec import CrawlSpec
 from weft.store.warc.archive import FindBody, NoArchive, WarcArchive
 from weft.store.warc.writer import Form, WarcWriter
 from weft.text.version import __version__
+
+if TYPE_CHECKING:
+    from weft.crawl.file_reading import FileReader
 
 RequestHead = Callable[[Lease], bytes]
 """The head of the request that was sent for a lease."""
@@ -34,8 +36,16 @@ def make_pipeline(
     archive = _make_archive(spec, folder, prefix, find_body, request_head)
     texts = TextReader(spec.extract.keywords, mark) if spec.extract.wants_text else None
     items = ItemReader(spec.harvest, mark) if spec.harvest.is_wanted else None
-    files = FileReader(WantedFiles(spec.files), mark, spec.limits.max_links_per_page) if spec.files.has_any else None
-    return Pipeline(spec.limits, reader, archive, _make_sketch(spec), texts, items, files)
+    return Pipeline(spec.limits, reader, archive, _make_sketch(spec), texts, items, _make_files(spec, mark))
+
+
+def _make_files(spec: CrawlSpec, mark: ParseMark) -> FileReader | None:
+    if not spec.files.has_any:
+        return None
+    from weft.crawl.file_reading import FileReader  # only for crawls that ask for files
+    from weft.judge.files import WantedFiles
+
+    return FileReader(WantedFiles(spec.files), mark, spec.limits.max_links_per_page)
 
 
 def _make_archive(

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 import msgspec
 
 from weft.crawl.conclude import conclude, conclude_failure, is_shown, target_of, with_detail
-from weft.crawl.file_reading import FileReader
 from weft.crawl.items import ItemReader
 from weft.crawl.reading import PageReader
 from weft.crawl.texts import TextReader
@@ -34,6 +33,9 @@ from weft.records import (
     Rendering,
 )
 from weft.spec import Limits
+
+if TYPE_CHECKING:
+    from weft.crawl.file_reading import FileReader
 
 Sketch = Callable[[str], bytes]
 """The sketch of a text, by which near-duplicates are found."""

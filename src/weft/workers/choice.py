@@ -13,7 +13,6 @@ from weft.crawl.machine import share_of_memory, usable_cores
 from weft.crawl.marks import WORKER_SLOTS, ParseMark, add_slots
 from weft.crawl.per_process import make_pipeline
 from weft.crawl.reading import needs_trees
-from weft.fetch.archived import ArchivedFetcher
 from weft.fetch.cookies import CookieJar
 from weft.fetch.http import Fetcher
 from weft.fetch.resolve import AddressPolicy
@@ -143,6 +142,8 @@ async def _renders(asking: Asking, rules: Rules, fetcher: Fetcher) -> AsyncItera
 @asynccontextmanager
 async def _archived(asking: Asking, answers: Answers) -> AsyncIterator[LocalWorker]:
     """One that asks files instead of the network."""
+    from weft.fetch.archived import ArchivedFetcher  # only imports read answers back
+
     fetcher = ArchivedFetcher(answers, asking.spec.limits.max_size_b)
     mark = ParseMark(asking.folder.parsing)
     try:
