@@ -44,6 +44,7 @@ def test_examples_are_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     own = authority.issue("me.test", ["me.test"])
     Path("me.pem").write_bytes(own.certificate.read_bytes() + own.key.read_bytes())
     Path("proxy.txt").write_text("http://proxy.example:3128\n")
+    Path("script.js").write_text("0\n")
     Path("passwords.txt").write_text("me:secret@example.org\n")
     for option in OPTIONS:
         if option.example:

@@ -80,6 +80,8 @@ def run_shown(plan: Plan, how: spec.Run) -> int:
     _leave_results(plan, quiet=quiet)
     if not quiet and reason.exit_code == 0 and run.progress.broken:
         _tell_broken_links(plan, run.progress)
+    if how.watch and run.was_told_to_stop:  # a signal that came when the pass had just ended ends the watch
+        return StopReason.STOPPED.exit_code
     return reason.exit_code
 
 

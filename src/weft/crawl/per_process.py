@@ -39,6 +39,15 @@ def make_pipeline(
     return Pipeline(spec.limits, reader, archive, _make_sketch(spec), texts, items, _make_files(spec, mark))
 
 
+def file_types_of(spec: CrawlSpec) -> Callable[[str], bool] | None:
+    """Whether an answer of a media type is kept as a file; None for crawls that keep none."""
+    if not spec.files.has_any:
+        return None
+    from weft.judge.files import WantedFiles
+
+    return WantedFiles(spec.files).has_type
+
+
 def _make_files(spec: CrawlSpec, mark: ParseMark) -> FileReader | None:
     if not spec.files.has_any:
         return None

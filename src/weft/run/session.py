@@ -242,6 +242,7 @@ class Run:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
+        self.was_told_to_stop = False
         self._crawl: OpenCrawl | None = None
 
     @property
@@ -303,12 +304,30 @@ class Run:
             ranks=plan.ranks,
         ) as crawl:
             self._crawl = crawl
-            _stop_by_signals(crawl)
+            self._stop_by_signals(crawl)
             if tell is not None and crawl.is_private and _has_usual_pace(plan.spec):
                 tell(
                     "the site is on this machine or in a private network: --delay 0 --per-host 8 is allowed, and faster"
                 )
             return await run_crawl(crawl)
+
+    def _stop_by_signals(self, crawl: OpenCrawl) -> None:
+        """Has the signals that end programs stop the crawl, by its event loop.
+
+        The loop's own way to do so looks into every callback with a module that takes a twentieth of the start to load.
+        """
+        loop = asyncio.get_running_loop()
+
+        def stop(_number: int, _frame: object) -> None:
+            self.was_told_to_stop = True  # also where the crawl has just come to its end
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(crawl.stop)
+
+        if threading.current_thread() is threading.main_thread():
+            for number in ending_signals():
+                signal.signal(number, stop)
+                if hasattr(signal, "siginterrupt"):
+                    signal.siginterrupt(number, False)  # what the system was asked for meanwhile goes on
 
 
 def _check_goal(limits: Limits) -> None:
@@ -325,24 +344,6 @@ def _has_usual_pace(spec: CrawlSpec) -> bool:
     """Whether sites are asked as gently as weft does where the user says nothing."""
     polite, usual = spec.politeness, Politeness()
     return (polite.delay_s, polite.per_host, polite.sites) == (usual.delay_s, usual.per_host, usual.sites)
-
-
-def _stop_by_signals(crawl: OpenCrawl) -> None:
-    """Has the signals that end programs stop the crawl, by its event loop.
-
-    The loop's own way to do so looks into every callback with a module that takes a twentieth of the start to load.
-    """
-    loop = asyncio.get_running_loop()
-
-    def stop(_number: int, _frame: object) -> None:
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(crawl.stop)
-
-    if threading.current_thread() is threading.main_thread():
-        for number in ending_signals():
-            signal.signal(number, stop)
-            if hasattr(signal, "siginterrupt"):
-                signal.siginterrupt(number, False)  # what the system was asked for meanwhile goes on
 
 
 @contextmanager

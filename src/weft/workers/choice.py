@@ -11,13 +11,12 @@ from weft.clock import Clock
 from weft.crawl.local import LocalWorker
 from weft.crawl.machine import share_of_memory, usable_cores
 from weft.crawl.marks import WORKER_SLOTS, ParseMark, add_slots
-from weft.crawl.per_process import make_pipeline
+from weft.crawl.per_process import file_types_of, make_pipeline
 from weft.crawl.reading import needs_trees
 from weft.fetch.cookies import CookieJar
 from weft.fetch.http import Fetcher
 from weft.fetch.resolve import AddressPolicy
 from weft.folder import Folder
-from weft.judge.files import WantedFiles
 from weft.plugins import LoadedPlugins
 from weft.ports import Answers, Workers
 from weft.spec import CrawlSpec, RenderMode
@@ -106,7 +105,7 @@ async def _local(asking: Asking, rate: SharedRate | None) -> AsyncIterator[Local
     fetcher = Fetcher(
         share_of_memory(spec, processes) if processes > 1 else spec, asking.policy, jar=asking.jar,
         seed_origins=asking.seed_origins, epoch_ms=asking.clock.epoch_ms, rate=rate,
-        is_file_type=WantedFiles(spec.files).has_type,
+        is_file_type=file_types_of(spec),
     )  # fmt: skip
     downloader: Fetcher = LoadedPlugins(spec.plugins.parts).made("downloader", fetcher)
     mark = ParseMark(asking.folder.parsing)

@@ -21,14 +21,13 @@ from weft.clock import Clock
 from weft.crawl.conclude import SLOW_DOWN, conclude_failure
 from weft.crawl.machine import settle_memory
 from weft.crawl.marks import ParseMark
-from weft.crawl.per_process import make_pipeline
+from weft.crawl.per_process import file_types_of, make_pipeline
 from weft.crawl.pipeline import bug_being_handled
 from weft.db.connection import open_reader
 from weft.db.schema import VERSION
 from weft.errors import StoreError, WeftError
 from weft.fetch.http import Fetcher, Outcome
 from weft.folder import Folder
-from weft.judge.files import WantedFiles
 from weft.plugins import LoadedPlugins
 from weft.records import Failure, FilePosition, Lease, Processed
 from weft.store.bodies import SharedBodies
@@ -97,7 +96,7 @@ class Worker:
             seed_origins=hello.seed_origins,
             epoch_ms=clock.epoch_ms,
             rate=SharedRate(rate_b, self._folder.parsing) if rate_b else None,
-            is_file_type=WantedFiles(hello.spec.files).has_type,
+            is_file_type=file_types_of(hello.spec),
         )
         self._fetcher: Fetcher = LoadedPlugins(hello.spec.plugins.parts).made("downloader", fetcher)
         mark = ParseMark(self._folder.parsing, hello.slot)
