@@ -48,7 +48,9 @@ _TEXTS = "SELECT id, CAST(text AS BLOB) FROM url WHERE id > ? AND id <= ?"
 
 
 class AdmitAll:
-    """A judge that lets everything in: what is measured is the frontier."""
+    """A judge that lets everything in, as pages: what is measured is the frontier."""
+
+    shows_files = False
 
     def judge_url(self, url: str, site_id: int, parent: Parent | None) -> Verdict:
         return ADMITTED
@@ -56,6 +58,15 @@ class AdmitAll:
     def judge_link(
         self, kind: int, rel: str, nofollow: bool, depth: int, hops: int, target: str, source: str
     ) -> Verdict:
+        return ADMITTED
+
+    def shows(self, kind: int, rel: str, target: str) -> bool:
+        return False
+
+    def is_file(self, url: str) -> bool:
+        return False
+
+    def judge_shown(self, url: str) -> Verdict:
         return ADMITTED
 
     def is_suspect(self, site_id: int) -> bool:
