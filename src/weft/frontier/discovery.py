@@ -214,7 +214,7 @@ class Discovery:
                 Parent(flight.url, flight.depth, flight.chain), visit, flight.depth + 1, hops, nofollow, duplicate,
                 flight.is_file,
             )  # fmt: skip
-            new = self._take_in(links, places, infos, offered, bound, found_by, flight.hops, page_site)
+            new = self._take_in(links, places, infos, offered, found_by, flight.hops, page_site)
         if self.tell_links is not None and not flight.is_file:
             self.tell_links(flight.page, infos, offered)
         known = KnownLinks(targets, infos, offered, page_site.prefix, first_new)
@@ -241,7 +241,7 @@ class Discovery:
         return page_site
 
     def _take_in(
-        self, links: Links, places: list[int], infos: Infos, offered: bytearray, bound: int, onward: FoundBy, hops: int,
+        self, links: Links, places: list[int], infos: Infos, offered: bytearray, onward: FoundBy, hops: int,
         page_site: PageSite,
     ) -> list[str]:  # fmt: skip
         """Meets what is new, and looks again at what is known and may be nearer now; what was new.
@@ -249,7 +249,7 @@ class Discovery:
         What is known of each is put into ``infos``.
         """
         find, discover, kind_of, rel_of = self.seen.recent.find, self._discover, links.kinds.get, links.rels.get
-        targets, prefix = links.targets, page_site.prefix
+        targets, prefix, bound = links.targets, page_site.prefix, reach(onward.depth)
         new: list[str] = []
         for at in places:
             target, kind, found_by = targets[at], kind_of(at, _A), onward

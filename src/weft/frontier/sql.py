@@ -46,7 +46,7 @@ class SqlFrontier:
 
     def __init__(
         self, connection: sqlite3.Connection, spec: CrawlSpec, policies: Policies, schedule: Schedule, clock: Clock,
-        address_of: AddressOf, memory: Memory, order: Order | None = None,
+        address_of: AddressOf, memory: Memory,
     ) -> None:  # fmt: skip
         self._db = connection
         self._clock = clock
@@ -63,7 +63,7 @@ class SqlFrontier:
         self._heads = heads = Heads(connection, discovery, schedule, sites, clock, budgets.is_cut, spec.scope.min_depth)
         queues = Queues(sites, heads, budgets, FileBudget(connection, spec.files.max_files))
         self._settling = settling = Settling(connection, discovery, schedule, queues, clock, self.counts)
-        self._ordering = None if order is None else self._ordered(order)
+        self._ordering = None if policies.order is None else self._ordered(policies.order)
         self._leases = Leases(spec.politeness, policies, schedule, queues, settling, clock, address_of)
 
     def _ordered(self, order: Order) -> Ordering:
