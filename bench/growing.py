@@ -202,7 +202,7 @@ class Growth:
             frontier.freed(lease)
         with self.database.transaction():
             frontier.settle([Settled(lease=lease, state="C") for lease, _ in pages])
-            frontier.discovery.prefetch([target for _, links in pages for target in links.targets])
+            frontier.known.prefetch([target for _, links in pages for target in links.targets])
             for lease, links in pages:
                 self.visit += 1
                 frontier.discovery.offer(frontier.in_flight[lease.page], self.visit, links, False)
