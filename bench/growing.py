@@ -48,7 +48,9 @@ _TEXTS = "SELECT id, CAST(text AS BLOB) FROM url WHERE id > ? AND id <= ?"
 
 
 class AdmitAll:
-    """A judge that lets everything in: what is measured is the frontier."""
+    """A judge that lets everything in, as pages: what is measured is the frontier."""
+
+    shows_files = False
 
     shows_files = False
 
@@ -202,7 +204,7 @@ class Growth:
             frontier.freed(lease)
         with self.database.transaction():
             frontier.settle([Settled(lease=lease, state="C") for lease, _ in pages])
-            frontier.discovery.prefetch([target for _, links in pages for target in links.targets])
+            frontier.known.prefetch([target for _, links in pages for target in links.targets])
             for lease, links in pages:
                 self.visit += 1
                 frontier.discovery.offer(frontier.in_flight[lease.page], self.visit, links, False)

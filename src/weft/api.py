@@ -59,6 +59,7 @@ async def crawl(
     pages.
     """
     from weft.crawl.build import open_crawl
+    from weft.crawl.opening import RunStart
     from weft.derive.read import StoredCrawl
     from weft.fetch.http.bounds import make_room_for_files
     from weft.folder import Folder
@@ -78,9 +79,7 @@ async def crawl(
         plan = plan_crawl(spec_of(seeds, options), str(path), fresh=False, warn=_logger.warning)
         stream = _Stream()
         running = await stack.enter_async_context(
-            open_crawl(
-                plan.spec, plan.folder, plan.seeds, [stream], limits_changed=plan.limits_changed, ranks=plan.ranks
-            )
+            open_crawl(plan.spec, plan.folder, RunStart(plan.seeds, plan.limits_changed), [stream], ranks=plan.ranks)
         )
         running.hold_back(stream.is_full)
         stored = stack.enter_context(StoredCrawl(path))

@@ -40,7 +40,9 @@ from web import (
 from weft.errors import Cause
 from weft.fetch.cookies import CookieJar
 from weft.fetch.http import CAUSE_BY_NUMBER, CAUSES, Fetcher, Outcome
+from weft.fetch.http import fetcher as fetcher_module
 from weft.fetch.http.bounds import Rate
+from weft.fetch.http.watch import EpollWatch, LoopWatch, Watch
 from weft.fetch.resolve import AddressPolicy
 from weft.records import Failure, Fetched, Lease
 from weft.spec import CrawlSpec, Identity, Limits, Network, Politeness
@@ -194,8 +196,11 @@ def test_slow_answers_end_at_their_deadline(site: Site) -> None:
     run(work, CrawlSpec(limits=Limits(timeout_s=5.0, connect_timeout_s=3.0)))
 
 
-@pytest.mark.parametrize("use_epoll", [True, False])
-def test_an_idle_connection_that_talks_is_not_used_again(use_epoll: bool, site: Site) -> None:
+@pytest.mark.parametrize("watch_kind", [EpollWatch, LoopWatch])
+def test_an_idle_connection_that_talks_is_not_used_again(
+    watch_kind: type[Watch], monkeypatch: pytest.MonkeyPatch, site: Site
+) -> None:
+    monkeypatch.setattr(fetcher_module, "WATCH_KIND", watch_kind)
     site.page("/good")
     said = threading.Event()
 
@@ -214,7 +219,7 @@ def test_an_idle_connection_that_talks_is_not_used_again(use_epoll: bool, site: 
         await asyncio.sleep(0.05)
         assert b"<title>/good</title>" in (await ask.page(site.at("/good"))).body
 
-    run(work, use_epoll=use_epoll)
+    run(work)
     assert site.connections == 2
 
 
@@ -519,8 +524,9 @@ def test_a_redirect_is_an_answer(site: Site) -> None:
     run(work)
 
 
-@pytest.mark.parametrize("use_epoll", [True, False])
-def test_connections_are_kept_per_host(use_epoll: bool, site: Site) -> None:
+@pytest.mark.parametrize("watch_kind", [EpollWatch, LoopWatch])
+def test_connections_are_kept_per_host(watch_kind: type[Watch], monkeypatch: pytest.MonkeyPatch, site: Site) -> None:
+    monkeypatch.setattr(fetcher_module, "WATCH_KIND", watch_kind)
     site.page("/")
 
     async def work(ask: Asker) -> None:
@@ -531,7 +537,7 @@ def test_connections_are_kept_per_host(use_epoll: bool, site: Site) -> None:
         found = await ask.all([lease(site.at(f"/{n}")) for n in range(40)])
         assert all(isinstance(page, Fetched) and page.status == 404 for page in found.values())
 
-    run(work, use_epoll=use_epoll)
+    run(work)
     by_host: dict[str, set[int]] = {}
     for request in site.requests[:12]:
         by_host.setdefault(request.host, set()).add(request.connection)
@@ -938,7 +944,8 @@ from weft.spec import CrawlSpec, Politeness
 spec = CrawlSpec(politeness=Politeness(workers=500))
 async def main():
     rang = asyncio.Event()
-    async with Fetcher(spec, AddressPolicy(spec.network, ["127.0.0.1"]), on_finished=rang.set) as fetcher:
+    async with Fetcher(spec, AddressPolicy(spec.network, ["127.0.0.1"])) as fetcher:
+        fetcher.on_finished = rang.set
         left, good = 100, 0
         while good < 100:
             while left and fetcher.running < fetcher.max_parallel:

@@ -106,7 +106,7 @@ class FrontierMachine(RuleBasedStateMachine):
             self.sql.settle(
                 Settled(lease=lease, state=state, visit=visits[lease.page]) for _, lease, state, _ in self.concluded
             )
-            self.sql.discovery.prefetch(link.target for _, _, _, links in self.concluded for link in links)
+            self.sql.known.prefetch(link.target for _, _, _, links in self.concluded for link in links)
             packs, rows = [], []
             for _, lease, _, links in self.concluded:
                 packed, _ = self.sql.discovery.offer(

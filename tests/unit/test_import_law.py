@@ -128,6 +128,19 @@ def test_every_module_says_what_it_is_and_uses_new_annotations() -> None:
             assert future or len(tree.body) == 1, f"{module} lacks the __future__ import"
 
 
+def test_no_function_takes_more_than_seven_parameters() -> None:
+    """``self`` apart. One twin of a compiled function may."""
+    many = []
+    for module, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                given = node.args
+                names = [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+                if len(names) - (names[:1] in (["self"], ["cls"])) > 7:
+                    many.append(f"{module}.{node.name}")
+    assert many == ["weft.native.pure.recall"]
+
+
 def test_only_what_all_names_is_public() -> None:
     import weft
 

@@ -17,8 +17,8 @@ from weft.crawl.events import Observer
 from weft.crawl.housekeeping import AddedSeeds, Housekeeping, MemoryWatch, SmallState, TemplateRow
 from weft.crawl.learning import Learning
 from weft.crawl.logs import Routine
-from weft.crawl.loop import Loop
-from weft.crawl.opening import OpenCrawl, Opened, begin_run, marking, open_folder, spec_of_pass
+from weft.crawl.loop import Consumers, Loop
+from weft.crawl.opening import OpenCrawl, Opened, Program, RunStart, begin_run, marking, open_folder, spec_of_pass
 from weft.crawl.site_requests import SiteRequests
 from weft.crawl.tick import Tick
 from weft.fetch.cookies import CookieJar, CookieRow
@@ -33,7 +33,6 @@ from weft.judge.admit import Admission
 from weft.judge.duplicates import Skips
 from weft.plugins import LoadedPlugins
 from weft.ports import Answers, Workers
-from weft.seeds.lists import Seed
 from weft.spec import CrawlSpec, PageOrder, Politeness, RenderMode, Sitemaps, Skip
 from weft.store.copies import StoredCopies
 from weft.store.origins import StoredOrigins
@@ -82,11 +81,9 @@ def make_stages(
     policy = AddressPolicy(spec.network, [host_of(url) for url in seed_urls])
     resolver = Resolver(spec.network, policy, timeout_s=min(10.0, spec.limits.timeout_s), looks_up=answers is None)
     schedule = Schedule(_ip_bounds(spec.politeness), by_turns=spec.politeness.order is PageOrder.DFS)
-    policies = Policies(judge, robots, normalizer, judge.paces)
+    policies = Policies(judge, robots, normalizer, judge.paces, _make_order(spec.politeness.order, ranks))
     memory = Memory(state.hash_seed, _cache_entries(spec))
-    frontier = SqlFrontier(
-        connection, spec, policies, schedule, clock, resolver.cached, memory, _make_order(spec.politeness.order, ranks)
-    )
+    frontier = SqlFrontier(connection, spec, policies, schedule, clock, resolver.cached, memory)
     return Stages(
         clock=clock,
         plugins=plugins,
@@ -114,33 +111,30 @@ def _make_order(order: PageOrder, ranks: Mapping[str, float] | None) -> Order | 
 
 @asynccontextmanager
 async def open_crawl(
-    spec: CrawlSpec, folder: Folder, seeds: Iterable[Seed], observers: Sequence[Observer], *,
-    limits_changed: bool = False, new_pass: bool = False, fork_server: ForkServer | None = None,
-    answers: Answers | None = None, ranks: Mapping[str, float] | None = None,
+    spec: CrawlSpec, folder: Folder, start: RunStart, observers: Sequence[Observer], *,
+    fork_server: ForkServer | None = None, answers: Answers | None = None, ranks: Mapping[str, float] | None = None,
 ) -> AsyncIterator[OpenCrawl]:  # fmt: skip
     """A crawl ready to run, its folder locked; all that it holds is freed at the end, whatever happens.
 
-    ``new_pass``: every page that was asked is asked again. ``answers``: these are taken in the place of the network.
-    ``ranks``: of pages by their URLs, for the order path-cost.
+    ``answers``: these are taken in the place of the network. ``ranks``: of pages by their URLs, for the order
+    path-cost.
     """
     async with AsyncExitStack() as stack:
         fork_server = fork_server or make_fork_server(spec)  # before there is a lock or a socket to be inherited
         if fork_server is not None:
             stack.callback(fork_server.close)
         opened = stack.enter_context(open_folder(folder, spec))  # the lock and the database
-        spec = spec_of_pass(spec, opened.state, new_pass=new_pass)
+        spec = spec_of_pass(spec, opened.state, new_pass=start.new_pass)
         is_new = not opened.state.is_seeded
-        new_seeds = list(seeds) if is_new else []
-        seed_urls = [seed.url for seed in new_seeds] or opened.state.seed_urls()
+        seed_urls = [seed.url for seed in start.seeds] if is_new else []
+        seed_urls = seed_urls or opened.state.seed_urls()
         one = make_stages(spec, opened, seed_urls, answers, ranks)
         stack.enter_context(marking(opened))  # the file of the pages being read
         stack.push_async_callback(one.resolver.close)
         hosts = {host_of(url) for url in seed_urls}
         await _look_seeds_up(one, hosts, is_new=is_new)
-        run = begin_run(  # recovers from however the last one ended
-            opened, one.frontier, one.store, one.normalizer, one.clock, new_seeds, limits_changed=limits_changed,
-            new_pass=new_pass,
-        )  # fmt: skip
+        # recovers from however the last run ended
+        run = begin_run(opened, one.frontier, one.store, one.normalizer, one.clock, start)
         # robots.txt and sitemaps: what their answers mean, and which requests follow
         reads_sitemaps = spec.scope.sitemaps is not Sitemaps.NO
         site_requests = SiteRequests(one.frontier, one.robots, one.sitemaps, one.judge, reads_sitemaps=reads_sitemaps)
@@ -153,31 +147,24 @@ async def open_crawl(
         )  # fmt: skip
         workers = await stack.enter_async_context(start_workers(asking, fork_server))  # who ask, read and archive
         templates = rendering.choice.changed if rendering is not None else tuple
-        yield _make_program(
-            spec, opened, one, workers, site_requests, templates, observers,
-            is_private=_are_private(one.resolver, hosts),
-        )  # fmt: skip
+        program = _make_program(spec, opened, one, workers, site_requests, templates, observers)
+        is_private = _are_private(one.resolver, hosts)
+        yield OpenCrawl(spec, opened, one.clock, program, one.frontier, is_private=is_private)
 
 
 def _make_program(
     spec: CrawlSpec, opened: Opened, one: Stages, workers: Workers, site_requests: SiteRequests,
-    templates: Callable[[], Iterable[TemplateRow]], observers: Sequence[Observer], *, is_private: bool,
-) -> OpenCrawl:  # fmt: skip
+    templates: Callable[[], Iterable[TemplateRow]], observers: Sequence[Observer],
+) -> Program:  # fmt: skip
     """The program that turns the stages."""
     folder, transaction, limits = opened.folder, opened.database.transaction, spec.limits
     _go_on_with_sitemaps(spec, one, site_requests)
     # what follows from a lease that ended
-    learning = Learning(
-        limits, one.frontier, one.judge, one.store, one.robots, site_requests, one.jar, one.normalizer.key
-    )
+    learning = Learning(limits, one.frontier, one.judge, one.store, site_requests, one.jar, one.normalizer.key)
     # the small state of the run, and the tick that stores it with all that came
     stop_file = StopFile(limits.stop_file, opened.state.obeyed_stop_file)
     state = SmallState(opened.state, one.judge, one.jar, one.clock, one.store, stop_file, templates)
-    keeps_cookies = one.jar is not None
-    tick = Tick(
-        transaction, one.frontier, one.store, one.judge, one.duplicates, site_requests, state,
-        keeps_cookies=keeps_cookies,
-    )  # fmt: skip
+    tick = Tick(transaction, one.frontier, one.store, one.judge, one.duplicates, site_requests, state)
     # what comes from outside, once a tick: memory, more seeds, the wish to stop
     memory = MemoryWatch(limits.max_memory_b, one.clock, workers.pids, one.frontier.shed)
     added = AddedSeeds(folder, transaction, one.frontier, one.judge.add_seed, one.resolver.add_seeds)
@@ -185,9 +172,10 @@ def _make_program(
     housekeeping = Housekeeping(folder, stop_file, memory, added, finishers, limits.max_bugs)
     # who is told of each tick: logs and screens, plugins of the user's
     told = [*observers, *(Routine(routine) for routine in one.plugins.all("routine"))]
-    # the loop, which is handed these by name; and the crawl as its user has it
-    loop = Loop(spec, one.clock, one.frontier, one.resolver, workers, learning, tick, housekeeping, told)
-    return OpenCrawl(spec, opened, one.clock, loop, workers, housekeeping, one.frontier, is_private=is_private)
+    # the loop, which is handed these by name
+    consumers = Consumers(learning, tick, told)
+    loop = Loop(spec, one.clock, one.frontier, one.resolver, workers, consumers, housekeeping)
+    return Program(loop, workers, housekeeping)
 
 
 def add_seeds(spec: CrawlSpec, folder: Folder, seeds: Sequence[tuple[str, str | None]]) -> int:

@@ -67,6 +67,7 @@ class SmallState:
         self._clock = clock
         self._store = store
         self._stop_file = stop_file
+        self.keeps_cookies = jar is not None
         self._started_s = clock.seconds()
 
     def keep(self) -> None:

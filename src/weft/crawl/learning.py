@@ -10,24 +10,22 @@ from weft.crawl.conclude import decide
 from weft.crawl.site_requests import SiteRequests
 from weft.crawl.tick import BatchEntry
 from weft.errors import POLICIES, STALLS_MAX, Cause
-from weft.ports import AnswerJudge, Clocks, CookieStore, RobotsFiles, SiteState, Store
+from weft.ports import AnswerJudge, Clocks, CookieStore, SiteState, Store
 from weft.records import FILE, NOTHING_FOLLOWS, PAGE, Concluded, Decision, Ended, Processed, Purpose
 from weft.spec import Limits
-from weft.url import origin_of
 
 
 class Learning:
     """Learns of one lease after the other, in the order in which they ended."""
 
     def __init__(
-        self, limits: Limits, clocks: Clocks, judge: AnswerJudge, store: Store, robots: RobotsFiles,
-        site_requests: SiteRequests, jar: CookieStore | None, key_of: Callable[[str], str],
+        self, limits: Limits, clocks: Clocks, judge: AnswerJudge, store: Store, site_requests: SiteRequests,
+        jar: CookieStore | None, key_of: Callable[[str], str],
     ) -> None:  # fmt: skip
         self._limits = limits
         self._clocks = clocks
         self._judge = judge
         self._store = store
-        self._robots = robots
         self._site_requests = site_requests
         self._jar = jar
         self._key_of = key_of
@@ -76,7 +74,7 @@ class Learning:
             # pages and sitemaps are counted together
             bearable = STALLS_MAX if POLICIES[done.condemns].stalls else self._limits.retries
             if site.failures > bearable:
-                self._robots.give_up(origin_of(lease.url), lease.site, done.condemns)
+                self._site_requests.give_up(lease, done.condemns)
 
     def _learn_of_page(self, done: Concluded) -> None:
         facts, lease = done.facts, done.lease

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from weft.clock import Clock
 from weft.crawl.events import Observer
@@ -24,26 +25,31 @@ ANSWERS_A_TURN = 16
 TURN_S = 0.1  # heavy pages one after the other would make us miss what servers send meanwhile
 
 
+class Consumers(NamedTuple):
+    """Who consumes what workers bring, in this order."""
+
+    learning: Learning  # of each lease that ended
+    tick: Tick  # stores what came since the last one
+    observers: Sequence[Observer]  # are told of each tick
+
+
 class Loop:
     """One run over one folder. ``run`` returns why it ended; what it did is in the store."""
 
     def __init__(
         self, spec: CrawlSpec, clock: Clock, frontier: Frontier, resolver: Resolve, workers: Workers,
-        learning: Learning, tick: Tick, housekeeping: Housekeeping, observers: Sequence[Observer],
+        consumers: Consumers, housekeeping: Housekeeping,
     ) -> None:  # fmt: skip
         self._limits, self._politeness, self._min_depth = spec.limits, spec.politeness, spec.scope.min_depth
         self._asks_files = spec.files.has_any
         self._wants_items = spec.harvest.is_wanted
-        self._asks_files = spec.files.has_any
         self._clock = clock
         self._frontier = frontier
         self._resolver = resolver
         self._workers = workers
-        self._learning = learning
-        self._tick = tick
+        self._learning, self._tick, self._observers = consumers
         self._housekeeping = housekeeping
-        self._totals = tick.totals
-        self._observers = observers
+        self._totals = self._tick.totals
         self._batch = Batch()
         self._time = TickTime(clock)
         self._started_s = clock.seconds()

@@ -45,6 +45,22 @@ class Opened(NamedTuple):
     fatal: str | None  # the page that was read when the last run died, if it died there
 
 
+class RunStart(NamedTuple):
+    """What one run starts with."""
+
+    seeds: Sequence[Seed]  # for a new crawl
+    limits_changed: bool = False  # since the last run
+    new_pass: bool = False  # every page that was asked is asked again
+
+
+class Program(NamedTuple):
+    """The parts that turn while a run lasts."""
+
+    loop: Loop
+    workers: Workers  # who ask, read and archive for it
+    housekeeping: Housekeeping  # what comes from outside
+
+
 @contextmanager
 def open_folder(folder: Folder, spec: CrawlSpec) -> Iterator[Opened]:
     """The folder with its lock, its database and its marks; all of it is given back at the end."""
@@ -91,20 +107,16 @@ def _note_full_disk(folder: Folder, database: Database, state: StoredState) -> N
 
 
 def begin_run(
-    opened: Opened, frontier: SqlFrontier, store: SqlStore, normalizer: Normalizer, clock: Clock, seeds: Sequence[Seed],
-    *, limits_changed: bool, new_pass: bool,
-) -> int:  # fmt: skip
-    """Recovers from however the last run ended, and admits the seeds of a new crawl; the number of the run.
-
-    ``new_pass``: every page that was asked is asked again.
-    """
+    opened: Opened, frontier: SqlFrontier, store: SqlStore, normalizer: Normalizer, clock: Clock, start: RunStart
+) -> int:
+    """Recovers from however the last run ended, and admits the seeds of a new crawl; the number of the run."""
     database, state = opened.database, opened.state
     was_seeded, last = state.is_seeded, state.last_run()
     _recover_archive(opened, frontier, store, is_new=not was_seeded)
     with database.transaction():
         state.forget_failed_robots()
         _leave_fatal_page_alone(state, opened.fatal, frontier)
-        if new_pass:
+        if start.new_pass:
             state.begin_pass(clock.epoch_ms(), store.totals["pages"])
             frontier.ask_all_again()
         elif last is not None and last[1] in (StopReason.DONE, StopReason.FAILED):
@@ -112,8 +124,8 @@ def begin_run(
         if state.last_pass[0] > 1:
             frontier.ask_conditionally()
         if was_seeded:
-            frontier.load(killed=last is not None and last[0] is None, limits_changed=limits_changed)
-        for seed in seeds:
+            frontier.load(killed=last is not None and last[0] is None, limits_changed=start.limits_changed)
+        for seed in () if was_seeded else start.seeds:
             source = f"{seed.source}:{seed.line}" if seed.source else "command line"
             frontier.discovery.seed(seed.url, source, seed.fallback)
         state.note_seeded()
@@ -178,8 +190,8 @@ class OpenCrawl:
     """A crawl ready to run: its loop, and what its end writes. ``is_private``: all seeds lie in private networks."""
 
     def __init__(
-        self, spec: CrawlSpec, opened: Opened, clock: Clock, loop: Loop, workers: Workers, housekeeping: Housekeeping,
-        frontier: SqlFrontier, *, is_private: bool,
+        self, spec: CrawlSpec, opened: Opened, clock: Clock, program: Program, frontier: SqlFrontier, *,
+        is_private: bool,
     ) -> None:  # fmt: skip
         self.spec = spec
         self.folder = opened.folder
@@ -188,9 +200,7 @@ class OpenCrawl:
         self._database = opened.database
         self._state = opened.state
         self._clock = clock
-        self._loop = loop
-        self._workers = workers
-        self._housekeeping = housekeeping
+        self._loop, self._workers, self._housekeeping = program
         self._frontier = frontier
 
     def stop(self, reason: StopReason = StopReason.STOPPED) -> None:

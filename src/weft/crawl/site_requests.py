@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 import msgspec
 
+from weft.errors import Cause
 from weft.ports import AskAgain, Learnt, RobotsFiles, SitemapFiles, SitemapJudge, SiteQueue
 from weft.records import Decision, Facts, Failure, Fetched, Lease, Processed
 from weft.text.human import counted, human_span
+from weft.url import origin_of
 
 Entries = tuple[tuple[str, str], ...]
 """URLs of a sitemap, each with the date of its last change, or ""."""
@@ -48,6 +50,10 @@ class SiteRequests:
                     for url in learnt.sitemaps or (f"{learnt.origin}/sitemap.xml",):
                         self._queue_sitemap(url, site_id, None)
                 self._queue.release(site_id)
+
+    def give_up(self, lease: Lease, cause: Cause) -> None:
+        """The origin of a lease does not answer: its pages are refused for this cause for a while."""
+        self._robots.give_up(origin_of(lease.url), lease.site, cause)
 
     def ask_robots_for_frame(self, lease: Lease) -> None:
         """robots.txt of an origin that frames of rendered pages come from. Outside the crawl it names no sitemaps."""

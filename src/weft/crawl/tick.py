@@ -96,7 +96,7 @@ class Tick:
 
     def __init__(
         self, transaction: Transaction, admissions: Admissions, store: Store, judge: AnswerJudge,
-        duplicates: DuplicateJudge | None, site_requests: SiteRequests, state: SmallState, *, keeps_cookies: bool
+        duplicates: DuplicateJudge | None, site_requests: SiteRequests, state: SmallState,
     ) -> None:  # fmt: skip
         self._transaction = transaction
         self._admissions = admissions
@@ -105,7 +105,7 @@ class Tick:
         self._duplicates = duplicates
         self._site_requests = site_requests
         self._state = state
-        self._keeps_cookies = keeps_cookies
+        self._keeps_cookies = state.keeps_cookies
 
     @property
     def totals(self) -> dict[str, int]:

@@ -269,7 +269,7 @@ def _read_requests(lines: IO[str], requests: list[Asked]) -> None:
 
 
 def _settings(web: InventedWeb) -> str:
-    names = ("seed", "hosts", "pages", "traps", "crawl_delays", "edition", "suffix")
+    names = ("seed", "hosts", "pages", "traps", "crawl_delays", "edition")
     return json.dumps({name: getattr(web, name) for name in names})
 
 
@@ -278,7 +278,6 @@ def _from_settings(text: str) -> InventedWeb:
     return InventedWeb(
         int(given["seed"]), int(given["hosts"]), int(given["pages"]), traps=bool(given["traps"]),
         crawl_delays=tuple(float(delay) for delay in given["crawl_delays"]), edition=int(given["edition"]),
-        suffix=str(given["suffix"]),
     )  # fmt: skip
 
 

@@ -1,22 +1,21 @@
-"""Discovery: every URL found gets its name, every key its page, and the judge's word; depths only ever fall.
+"""Discovery: every URL found gets its id, every key its page, and the judge's word; depths only ever fall.
 
-Works inside the caller's transaction, the tick. What is new is kept in RAM until ``flush`` and visible to all
-look-ups here; what is known is changed by UPDATE at once.
+Works inside the caller's transaction, the tick. ``known`` keeps what is new in RAM until its ``flush``; pages that are
+written are changed by UPDATE at once.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from weft.clock import Clock
-from weft.db.connection import insert
 from weft.errors import Cause, Reason
-from weft.frontier.given import Memory, Policies
+from weft.frontier.given import Policies
+from weft.frontier.known import KnownUrls
 from weft.frontier.links import (
     Infos,
     KnownLinks,
@@ -44,13 +43,11 @@ from weft.frontier.seen import (
     FINAL,
     JUDGED_FILE,
     UNKNOWN,
-    Seen,
     depth_of,
     pack,
     reach,
     url_id_of,
 )
-from weft.frontier.site_names import SiteNames
 from weft.ports import Parent
 from weft.records import Link, LinkKind, Links
 from weft.spec import CrawlSpec, PageOrder
@@ -66,7 +63,7 @@ class Discovery:
 
     def __init__(
         self, connection: sqlite3.Connection, spec: CrawlSpec, policies: Policies, clock: Clock, schedule: Schedule,
-        counts: dict[str, int], memory: Memory,
+        counts: dict[str, int], known: KnownUrls,
     ) -> None:  # fmt: skip
         self._db = connection
         self._judge = policies.judge
@@ -74,6 +71,7 @@ class Discovery:
         self._clock = clock
         self._schedule = schedule
         self._counts = counts
+        self.known, self._seen, self._site_names = known, known.seen, known.site_names
         self._dfs = spec.politeness.order is PageOrder.DFS
         self._by_depth = spec.politeness.order is PageOrder.BFS
         followed = {kind.value for kind in LinkKind if kind.label in spec.scope.followed}
@@ -81,111 +79,28 @@ class Discovery:
         self._by_redirects = bytes(number in followed and number == _REDIRECT for number in range(max(LinkKind) + 1))
         self._heeds_nofollow = not spec.scope.follow_nofollow
         self._longest_b = spec.limits.max_url_b
-        self.seen = Seen(connection, memory.hash_seed, memory.cache_entries, memory.run_entries)
-        self.site_names = SiteNames(connection, counts)
         self._page_sites: dict[str, PageSite] = {}  # by the prefix of their URLs
         self.in_flight: dict[int, PageInFlight] = {}  # the pages taken and not settled
         self.admitted: list[int] = []
         self.moved: list[int] = []
-        self.new_pages: dict[int, PageRow] = {}
-        self._new_urls: dict[int, tuple[int, str, int | None]] = {}
         self._lowered: deque[int] = deque()
-        self._next_url = int(connection.execute("SELECT coalesce(max(id), 0) FROM url").fetchone()[0]) + 1
         self.tell_links: Callable[[int, Infos, bytearray], None] | None = None  # of each page that is read
-
-    # ---- names -----------------------------------------------------------------------------------------------
-
-    def name(self, url: str) -> int:
-        """The id of a URL's text that need not be a page of the crawl (robots.txt, sitemaps)."""
-        info = self.seen.recent.young.get(url)
-        if info is None:
-            self.prefetch([url])
-            info = self.seen.recent.find(url)
-        return url_id_of(info) if info is not None else self.spelling(url, 0)
-
-    def spelling(self, url: str, page: int) -> int:
-        """The id of a text that is another spelling of a page; page 0: of none."""
-        url_id = self._new_url(url, page)
-        info = self._info(url_id, self.row(page)) if page else pack(url_id, DEPTH_MAX, 0)
-        self.seen.recent.put(url, info)
-        return url_id
-
-    def text(self, url_id: int) -> str:
-        new = self._new_urls.get(url_id)
-        if new is not None:
-            return new[1]
-        return str(self._db.execute("SELECT text FROM url WHERE id = ?", (url_id,)).fetchone()[0])
-
-    def _new_url(self, text: str, page: int | None) -> int:
-        url_id = self._next_url
-        self._next_url += 1
-        self._new_urls[url_id] = (url_id, text, page)
-        return url_id
-
-    def page_of(self, url_id: int) -> int:
-        """The page that a URL belongs to; 0: none."""
-        new = self._new_urls.get(url_id)
-        if new is not None:
-            return url_id if new[2] is None else new[2]
-        return int(self._db.execute("SELECT coalesce(page, id) FROM url WHERE id = ?", (url_id,)).fetchone()[0])
-
-    def pages_at(self, urls: Sequence[str]) -> list[int]:
-        """The page of each URL; 0 where there is none."""
-        self.prefetch(urls)
-        infos = [self.seen.recent.find(url) for url in urls]
-        return [self.page_of(url_id_of(info)) if info is not None else 0 for info in infos]
-
-    def row(self, page: int) -> PageRow:
-        """A page as it is now, written or not."""
-        row = self.new_pages.get(page)
-        if row is None:
-            row = PageRow(*self._db.execute(_ROW, (page,)).fetchone())
-        return row
-
-    def _row_of(self, url_id: int) -> PageRow | None:
-        """The page that a URL belongs to, as it is now; None: it has none."""
-        if url_id in self._new_urls or url_id in self.new_pages:
-            page = self.page_of(url_id)
-            return self.row(page) if page else None
-        found = self._db.execute(_ROW_OF, (url_id,)).fetchone()
-        return PageRow(*found) if found else None
-
-    def _info(self, url_id: int, row: PageRow) -> int:
-        return pack(url_id, row.depth, flags_of(row.state, row.reason, row.hops, row.role))
-
-    def prefetch(self, targets: Iterable[str]) -> None:
-        """Looks all targets of a tick up at once; after it ``offer`` needs no look-up of its own."""
-        self.seen.prefetch(targets, self._describe)
-
-    def _describe(self, rows: list[tuple[object, ...]]) -> None:
-        for text, url_id, page, depth, state, reason, hops, role in rows:
-            assert isinstance(text, str) and isinstance(url_id, int)
-            if page is None:  # a text that is no page: of another scheme, or one that may become a page
-                info = pack(url_id, DEPTH_MAX, 0 if text.startswith("http") else FINAL)
-            else:
-                assert isinstance(depth, int) and isinstance(hops, int) and isinstance(role, int)
-                info = pack(url_id, depth, flags_of(state, reason, hops, role))
-            self.seen.recent.put(text, info)
-
-    def prefetch_links(self, pages: Iterable[Links]) -> None:
-        """Looks the links of all pages of a tick up at once."""
-        self.prefetch(chain.from_iterable(links.targets for links in pages))
 
     # ---- offers ----------------------------------------------------------------------------------------------
 
     def seed(self, url: str, source: str, fallback: str | None = None) -> bool:
         """Admits a start address at depth 0; whether it was new to the queue."""
-        self.prefetch([url])
+        self.known.prefetch([url])
         before = len(self.admitted)
         link, found_by = Link(url, _REDIRECT), FoundBy(None, None, 0, 0)
-        info = self.seen.recent.find(url)
+        info = self._seen.recent.find(url)
         if info is None:
             info = self._discover(url, _REDIRECT, "", found_by)
         else:
             self._reconsider(link, url_id_of(info), found_by)
         self._db.execute(
             "INSERT INTO seed(page, added_ms, source, fallback) VALUES(?, ?, ?, ?)",
-            (self.page_of(url_id_of(info)), self._clock.epoch_ms(), source, fallback),
+            (self.known.page_of(url_id_of(info)), self._clock.epoch_ms(), source, fallback),
         )
         return len(self.admitted) > before
 
@@ -198,11 +113,11 @@ class Discovery:
             return "", Found(0, [], ())
         if self._normalizer.ip_hosts:  # R14: a link to the address of a known host is one to the host
             links = msgspec.structs.replace(links, targets=list(map(self._normalizer.named, links.targets)))
-            self.prefetch(links.targets)
+            self.known.prefetch(links.targets)
         targets, page_site = links.targets, self._page_site_of(flight.url)
-        first_new, bound, heed = self._next_url, reach(flight.depth + 1), self._heeds_nofollow
+        first_new, bound, heed = self.known.next_id, reach(flight.depth + 1), self._heeds_nofollow
         by_kind = self._by_redirects if (nofollow and heed) or duplicate else self._by_kind
-        offered, infos, places = recalled(self.seen.recent.young, links, by_kind, heed, bound)
+        offered, infos, places = recalled(self._seen.recent.young, links, by_kind, heed, bound)
         if _REDIRECT in links.kinds.values():  # its target is no farther than the page: it may be nearer by it
             places = sorted({*places, *(at for at, kind in links.kinds.items() if kind == _REDIRECT)})
         if self._judge.shows_files:
@@ -214,7 +129,7 @@ class Discovery:
                 Parent(flight.url, flight.depth, flight.chain), visit, flight.depth + 1, hops, nofollow, duplicate,
                 flight.is_file,
             )  # fmt: skip
-            new = self._take_in(links, places, infos, offered, bound, found_by, flight.hops, page_site)
+            new = self._take_in(links, places, infos, offered, found_by, flight.hops, page_site)
         if self.tell_links is not None and not flight.is_file:
             self.tell_links(flight.page, infos, offered)
         known = KnownLinks(targets, infos, offered, page_site.prefix, first_new)
@@ -241,15 +156,15 @@ class Discovery:
         return page_site
 
     def _take_in(
-        self, links: Links, places: list[int], infos: Infos, offered: bytearray, bound: int, onward: FoundBy, hops: int,
+        self, links: Links, places: list[int], infos: Infos, offered: bytearray, onward: FoundBy, hops: int,
         page_site: PageSite,
     ) -> list[str]:  # fmt: skip
         """Meets what is new, and looks again at what is known and may be nearer now; what was new.
 
         What is known of each is put into ``infos``.
         """
-        find, discover, kind_of, rel_of = self.seen.recent.find, self._discover, links.kinds.get, links.rels.get
-        targets, prefix = links.targets, page_site.prefix
+        find, discover, kind_of, rel_of = self._seen.recent.find, self._discover, links.kinds.get, links.rels.get
+        targets, prefix, bound = links.targets, page_site.prefix, reach(onward.depth)
         new: list[str] = []
         for at in places:
             target, kind, found_by = targets[at], kind_of(at, _A), onward
@@ -279,7 +194,7 @@ class Discovery:
         rows: list[PackedLink] = []
         found_by = FoundBy(None, visit, 1, 0)
         for url, changed in entries:
-            info = self.seen.recent.find(url)
+            info = self._seen.recent.find(url)
             if info is None:
                 info = self._discover(url, LinkKind.SITEMAP.value, "", found_by)
             elif info > reach(1):
@@ -291,22 +206,20 @@ class Discovery:
         """Gives a text that is new its id, and a page if its key is new; returns what is known of it now."""
         if len(text) > self._longest_b:  # cut to one past the bound: a name of its own, refused as too long
             text = text[: self._longest_b + 1]
-            info = self.seen.recent.find(text)
+            info = self._seen.recent.find(text)
             if info is not None:
                 return info
         if not text.startswith(("http://", "https://")):
-            info = pack(self._new_url(text, 0), DEPTH_MAX, FINAL)
-            self.seen.recent.put(text, info)
+            info = pack(self.known.new_url(text, 0), DEPTH_MAX, FINAL)
+            self._seen.recent.put(text, info)
             return info
-        normalizer, seen = self._normalizer, self.seen
+        normalizer, seen = self._normalizer, self._seen
         key = normalizer.key(text) if normalizer.trigger in text else text
         known = seen.id_of_key(key, text) if seen.has_keys or key is not text else None
-        page = self.page_of(known) if known is not None else 0
+        page = self.known.page_of(known) if known is not None else 0
         if page:
             return self._discover_spelling(Link(text, kind, "", rel), found_by, page)
-        url_id = self._next_url
-        self._next_url = url_id + 1
-        self._new_urls[url_id] = (url_id, text, None)
+        url_id = self.known.new_url(text, None)
         info = self._new_page(url_id, key, text, kind, rel, found_by, page_site)
         seen.recent.put(text, info)
         if key is not text and key != text:
@@ -315,12 +228,12 @@ class Discovery:
 
     def _discover_spelling(self, link: Link, found_by: FoundBy, page: int) -> int:
         """A text that is new, of a page that is known."""
-        url_id = self._new_url(link.target, page)
-        info = self._info(url_id, self.row(page))
-        self.seen.recent.put(link.target, info)
+        url_id = self.known.new_url(link.target, page)
+        info = self.known.info_of(url_id, self.known.row(page))
+        self._seen.recent.put(link.target, info)
         if self._may_change(info, link.target, link.kind, link.rel, found_by, -1):
             self._reconsider(link, url_id, found_by)
-            info = self._info(url_id, self.row(page))
+            info = self.known.info_of(url_id, self.known.row(page))
         return info
 
     def _new_page(
@@ -337,9 +250,9 @@ class Discovery:
         judge, counts = self._judge, self._counts
         parent, visit, depth, hops, _, _, _ = found_by
         if page_site is not None and text.startswith(page_site.prefix):
-            site_id = page_site.site = page_site.site or self.site_names.id_of(site_of(text))
+            site_id = page_site.site = page_site.site or self._site_names.id_of(site_of(text))
         else:
-            site_id = self.site_names.id_of(site_of(text))
+            site_id = self._site_names.id_of(site_of(text))
         role = Role.PAGE
         if self._is_shown(text, kind, rel, found_by):
             reason = self._shown_reason(text, kind, rel, found_by)
@@ -358,7 +271,7 @@ class Discovery:
             state, why, chain = None, str(reason), 0  # quicker than its value
             counts["refused"] += 1
         priority = FILE_PRIORITY if role is Role.FILE else -(visit or 0) if self._dfs else depth
-        self.new_pages[url_id] = PageRow(
+        self.known.new_pages[url_id] = PageRow(
             url_id, site_id, state, why, depth, hops, chain, priority, visit, None if key == text else key, None,
             role.value,
         )  # fmt: skip
@@ -391,7 +304,7 @@ class Discovery:
 
     def _reconsider(self, link: Link, url_id: int, found_by: FoundBy) -> None:
         """A link to a page that is known and perhaps not admitted, or farther away than this link makes it."""
-        row = self._row_of(url_id) or self._become_page(url_id, link, found_by)
+        row = self.known.row_of(url_id) or self._become_page(url_id, link, found_by)
         if self._is_shown(link.target, link.kind, link.rel, found_by):
             if row.state is None and row.role == Role.PAGE:
                 self._admit_file(row, link, found_by)
@@ -406,23 +319,23 @@ class Discovery:
             elif reason is Reason.TOO_DEEP and row.reason == Reason.OTHER_SITE.value:
                 # a site's own link: it counts once --max-depth is raised
                 row.reason, row.depth, row.found_in = reason.value, found_by.depth, found_by.visit
-                self._update(row)
+                self.known.update(row)
         elif (found_by.depth < row.depth or found_by.hops < row.hops) and (
             self._link_reason(link.target, link.kind, link.rel, found_by) is None
         ):
             self._lower(row, found_by, min(found_by.depth, row.depth), min(found_by.hops, row.hops))
-        self.seen.recent.put(link.target, self._info(url_id, row))
+        self._seen.recent.put(link.target, self.known.info_of(url_id, row))
 
     def _admit_file(self, row: PageRow, link: Link, found_by: FoundBy) -> None:
         """A URL that is no page of the crawl is shown by a page: it may be asked as a file."""
         reason = self._shown_reason(link.target, link.kind, link.rel, found_by)
         if reason is not None:
             row.role = Role.NO_FILE
-            self._update(row)
+            self.known.update(row)
             return
         row.state, row.reason, row.role, row.priority = "W", None, Role.FILE, FILE_PRIORITY
         row.depth, row.hops, row.found_in, row.chain = found_by.depth, found_by.hops, found_by.visit, 0
-        self._update(row)
+        self.known.update(row)
         self._counts["refused"] -= 1
         self._counts["waiting"] += 1
         self.admitted.append(row.id)
@@ -435,11 +348,11 @@ class Discovery:
             return
         row.role, row.depth, row.hops, row.found_in = Role.PAGE, found_by.depth, found_by.hops, found_by.visit
         row.chain, row.priority = self._judge.chain_of(link.target, found_by.parent), self._priority(found_by)
-        self._update(row)
+        self.known.update(row)
         flight = self.in_flight.get(row.id)
         if flight is not None:
             flight.becomes_page = True
-        elif row.id in self.new_pages:
+        elif row.id in self.known.new_pages:
             pass
         elif row.state == "W":
             self._move(row)
@@ -468,7 +381,7 @@ class Discovery:
         while rows := self._db.execute(_OUTSIDE, (last, Reason.OUT_OF_SCOPE.value)).fetchall():
             last = rows[-1][0]
             for page, site_id, url, source in rows:
-                row = self.row(page)
+                row = self.known.row(page)
                 is_shown = row.role == Role.NO_FILE
                 judged = self._judge.judge_shown(url) if is_shown else self._judge.judge_url(url, site_id, None)
                 reason = judged.reason
@@ -479,8 +392,8 @@ class Discovery:
                 row.state, row.reason = ("W", None) if reason is None else (None, reason.value)
                 if reason is None and (is_shown or self._judge.is_file(url)):
                     row.role, row.priority = Role.FILE, FILE_PRIORITY
-                self._update(row)
-                self.seen.recent.put(url, self._info(page, row))
+                self.known.update(row)
+                self._seen.recent.put(url, self.known.info_of(page, row))
                 if reason is None:
                     self._counts["refused"] -= 1
                     self._counts["waiting"] += 1
@@ -492,11 +405,9 @@ class Discovery:
 
     def _become_page(self, url_id: int, link: Link, found_by: FoundBy) -> PageRow:
         """A sitemap or robots.txt that is linked like any page: its text has an id, now it gets a page."""
-        if url_id in self._new_urls:
-            self._new_urls[url_id] = (url_id, link.target, None)
-        self._db.execute("UPDATE url SET page = NULL WHERE id = ?", (url_id,))
+        self.known.own_page(url_id, link.target)
         self._new_page(url_id, self._normalizer.key(link.target), link.target, link.kind, link.rel, found_by)
-        return self.new_pages[url_id]
+        return self.known.new_pages[url_id]
 
     def _admit_late(self, row: PageRow, text: str, found_by: FoundBy) -> None:
         """A page known only by links that are not followed, and now by one that is."""
@@ -507,7 +418,7 @@ class Discovery:
         row.role = Role.PAGE
         if reason is None and self._judge.is_file(text):
             row.role, row.priority, row.chain = Role.FILE, FILE_PRIORITY, 0
-        self._update(row)
+        self.known.update(row)
         if reason is None:
             self._counts["refused"] -= 1
             self._counts["waiting"] += 1
@@ -517,13 +428,13 @@ class Discovery:
         """The page is nearer than was known: its place in the queue, or the pages behind it, follow."""
         row.depth, row.hops, row.found_in = depth, hops, found_by.visit
         row.priority = depth if self._by_depth and row.role != Role.FILE else row.priority
-        self._update(row)
+        self.known.update(row)
         flight = self.in_flight.get(row.id)
         if flight is not None:
             flight.depth, flight.hops = depth, hops
             if flight.offered:
                 self._lowered.append(row.id)
-        elif row.id in self.new_pages:
+        elif row.id in self.known.new_pages:
             pass
         elif row.state == "W":
             self._move(row)
@@ -543,45 +454,31 @@ class Discovery:
         elif (row.priority, row.id) <= site.cursor:
             self.moved.append(row.id)  # in front of the cursor now: it belongs to the head
 
+    def waiting(self, row: PageRow) -> Waiting:
+        """A page as an entry of its site's queue."""
+        text, is_file = self.known.text(row.id), row.role == Role.FILE
+        return Waiting(row.id, row.priority, row.id, text, row.depth, row.hops, row.chain, 0, is_file)
+
     def reprioritize(self, page: int, priority: int) -> None:
         """Gives a page that waits another priority."""
-        row = self.row(page)
+        row = self.known.row(page)
         row.priority = priority
-        if page not in self.new_pages:
+        if page not in self.known.new_pages:
             self._db.execute("UPDATE page SET priority = ? WHERE id = ?", (priority, page))
             if page not in self.in_flight:
                 self._move(row)
 
-    def write_priorities(self, rows: Sequence[tuple[int, int]]) -> None:
-        """Many of these (priority, page), whose places in RAM are forgotten."""
-        known = []
-        for priority, page in rows:
-            row = self.new_pages.get(page)
-            if row is None:
-                known.append((priority, page))
-            else:
-                row.priority = priority
-        self._db.executemany("UPDATE page SET priority = ? WHERE id = ?", known)
-
-    def _update(self, row: PageRow) -> None:
-        if row.id not in self.new_pages:
-            self._db.execute(
-                "UPDATE page SET state = ?, reason = ?, depth = ?, hops = ?, chain = ?, priority = ?, found_in = ?,"
-                " role = ? WHERE id = ?",
-                (row.state, row.reason, row.depth, row.hops, row.chain, row.priority, row.found_in, row.role, row.id),
-            )
-
     def offer_again(self) -> None:
         """Offers the stored links of pages that came nearer, and of those behind them, until nothing falls."""
         while self._lowered:
-            row = self.row(self._lowered.popleft())
+            row = self.known.row(self._lowered.popleft())
             stored = self._db.execute(
                 "SELECT l.links, v.nofollow FROM link_pack l JOIN visit v ON v.id = l.visit WHERE l.visit = ?",
                 (row.visit,),
             ).fetchone()
             if stored is None:
                 continue
-            parent = Parent(self.text(row.id), row.depth, row.chain)
+            parent = Parent(self.known.text(row.id), row.depth, row.chain)
             rows = msgspec.json.decode(stored[0])
             hops = row.hops + 1 if packed_leads_on(rows) else 0
             onward = FoundBy(parent, row.visit, row.depth + 1, hops, bool(stored[1]))
@@ -590,55 +487,26 @@ class Discovery:
             )
             for url_id, kind, offered, *rest in rows:
                 found_by = redirected if kind == _REDIRECT else onward
-                known = self._row_of(url_id) if offered else None
+                known = self.known.row_of(url_id) if offered else None
                 if known and (known.state is None or found_by.depth < known.depth or found_by.hops < known.hops):
                     self._reconsider(
-                        Link(self.text(url_id), kind, "", rest[1] if len(rest) > 1 else ""), url_id, found_by
+                        Link(self.known.text(url_id), kind, "", rest[1] if len(rest) > 1 else ""), url_id, found_by
                     )
 
     # ---- the tick --------------------------------------------------------------------------------------------
 
-    def flush(self) -> None:
-        """Writes all that is new, inside the caller's transaction."""
-        self.site_names.flush()
-        insert(self._db, "url", self._new_urls.values())
-        insert(
-            self._db, "page(id, site, state, reason, depth, hops, chain, priority, found_in, key, visit, role)",
-            map(msgspec.structs.astuple, self.new_pages.values()),
-        )  # fmt: skip
-        self.seen.flush(self._new_urls.values(), self._next_url - 1)
+    def committed(self) -> None:
+        """After the commit: those that joined the queue, or moved in it, are told."""
+        self.admitted, self.moved = [], []
 
     def shed(self) -> None:
-        """Gives back the memory of what can be read again."""
-        self.seen.recent.shed()
-        self.site_names.shed()
+        """Gives back the memory of what can be made again."""
         self._page_sites.clear()
-
-    def close(self) -> None:
-        """At the end of a run, inside the caller's transaction."""
-        self.seen.close(self._next_url - 1)
-
-    def waiting(self, row: PageRow) -> Waiting:
-        """A page as an entry of its site's queue."""
-        text, is_file = self.text(row.id), row.role == Role.FILE
-        return Waiting(row.id, row.priority, row.id, text, row.depth, row.hops, row.chain, 0, is_file)
-
-    def committed(self) -> None:
-        """After the commit: nothing is new any more."""
-        self.seen.age()
-        self.admitted, self.moved, self.new_pages = [], [], {}
-        self._new_urls = {}
-        self.site_names.committed()
 
 
 _OUTSIDE = (
     "SELECT p.id, p.site, u.text, (SELECT f.text FROM visit v JOIN url f ON f.id = v.url WHERE v.id = p.found_in)"
     " FROM page p JOIN url u ON u.id = p.id"
     " WHERE p.id > ? AND p.state IS NULL AND p.reason = ? ORDER BY p.id LIMIT 1000"
-)
-_ROW = "SELECT id, site, state, reason, depth, hops, chain, priority, found_in, key, visit, role FROM page WHERE id = ?"
-_ROW_OF = (
-    "SELECT p.id, site, state, reason, depth, hops, chain, priority, found_in, p.key, visit, p.role"
-    " FROM url u JOIN page p ON p.id = coalesce(u.page, u.id) WHERE u.id = ?"
 )
 _OUTCOME = "SELECT p.state, p.cause, v.status FROM page p LEFT JOIN visit v ON v.id = p.visit WHERE p.id = ?"

@@ -10,6 +10,7 @@ from weft.frontier.sites import IN_RAM
 if TYPE_CHECKING:
     from weft.frontier.budgets import Budgets, FileBudget
     from weft.frontier.heads import Heads
+    from weft.frontier.order.interface import Order
     from weft.frontier.sites import Sites
     from weft.ports import Gate, Judge
     from weft.spec import Paces
@@ -23,6 +24,7 @@ class Policies(NamedTuple):
     gate: Gate  # robots.txt
     normalizer: Normalizer  # which URLs are one page
     paces: Paces  # what single sites have of their own
+    order: Order | None = None  # which page is next; None: depth and the number of the visit say it
 
 
 class Memory(NamedTuple):

@@ -130,7 +130,7 @@ class Heads:
 
     def _join(self, page: int, touched: set[Site]) -> None:
         """Puts a page into the head of its site, if it belongs there."""
-        row = self._discovery.row(page)
+        row = self._discovery.known.row(page)
         if (
             row.state != "W"
             or page in self._in_flight

@@ -78,7 +78,7 @@ class Ordering:
         urls = self._targets.pop(page, [])
         if is_final or not self._was_read(page):
             if not self._number(page):
-                self._tell_found(array("i", (page, self._discovery.row(page).depth)))
+                self._tell_found(array("i", (page, self._discovery.known.row(page).depth)))
             number, depth = self._number(page) - 1, self._discovery.in_flight[page].depth
             found = self._admitted(self._depths[number] - depth)
             first = self._add(found)
@@ -110,7 +110,7 @@ class Ordering:
         found = array("i")
         admitted = self._discovery.admitted
         for page in dict.fromkeys(admitted[self._untold :]):
-            row = self._discovery.row(page)
+            row = self._discovery.known.row(page)
             if row.role != Role.FILE and not self._number(page):
                 found.extend((page, row.depth + deeper))
         self._untold = len(admitted)
@@ -121,7 +121,7 @@ class Ordering:
         self._make_room(url)
         number = self._number_of[url]
         if not number:
-            page = self._discovery.page_of(url)
+            page = self._discovery.known.page_of(url)
             if page not in (0, url):
                 number = self._number_of[url] = self._number(page)
         return number
@@ -147,10 +147,10 @@ class Ordering:
 
     def _tell(self, page: int, found: array[int], first: int, links: Numbers) -> None:
         """One step, now or in an earlier run. A batch begins as soon as enough pages were fetched."""
-        order, discovery = self._order, self._discovery
+        order, known = self._order, self._discovery.known
         parent = self._number_of[page] - 1 if page else SEED
         for depth, group in groupby(zip(found[::2], found[1::2], strict=True), key=lambda pair: pair[1]):
-            urls = [discovery.text(one) for one, _ in group]
+            urls = [known.text(one) for one, _ in group]
             order.found(first, urls, depth, parent)
             first += len(urls)
         if page:
@@ -188,7 +188,7 @@ class Ordering:
         changed = priorities != self._told[waiting]
         self._told[waiting] = priorities
         rows = zip(priorities[changed].tolist(), waiting[changed].tolist(), strict=True)
-        self._discovery.write_priorities([(priority, self._pages[number]) for priority, number in rows])
+        self._discovery.known.write_priorities([(priority, self._pages[number]) for priority, number in rows])
 
     def committed(self) -> None:
         """After the commit: where a batch began, the heads of all queues are read anew; sites follow their pages."""

@@ -32,6 +32,7 @@ class Settling:
     ) -> None:  # fmt: skip
         self._db = connection
         self._discovery = discovery
+        self._known = discovery.known
         self.in_flight = discovery.in_flight
         self._schedule = schedule
         self._sites = queues.sites
@@ -119,7 +120,7 @@ class Settling:
     def _pass_gates(self, redirects: list[Settled], now_ms: int) -> None:
         """Asks again for pages that led to a cookie, and are led back to: with it they may answer."""
         targets = [done.redirect_to for done in redirects if done.redirect_to is not None]
-        for done, page in zip(redirects, self._discovery.pages_at(targets), strict=True):
+        for done, page in zip(redirects, self._known.pages_at(targets), strict=True):
             if page in (0, done.lease.page) or not self._is_gate(page, done.lease.url, done.sets_cookie):
                 continue
             changed = self._db.execute(
@@ -142,7 +143,7 @@ class Settling:
             sets_cookie = sets_cookie or "\nset-cookie:" in headers.lower()
             if target == url:
                 return sets_cookie
-            (page,) = self._discovery.pages_at([target])
+            (page,) = self._known.pages_at([target])
         return False
 
     def _let_go(self, flight: PageInFlight) -> None:
@@ -163,8 +164,8 @@ class Settling:
         self._counts["waiting"] += 1
         retry_ms = now_ms + int((done.retry_s or 0.0) * 1000)
         if done.again_at is not None:
-            info = self._discovery.seen.recent.find(done.again_at)
-            url_id = url_id_of(info) if info is not None else self._discovery.spelling(done.again_at, flight.page)
+            info = self._known.seen.recent.find(done.again_at)
+            url_id = url_id_of(info) if info is not None else self._known.spelling(done.again_at, flight.page)
             flight.hops += 1
             self._db.execute(
                 "UPDATE page SET state = 'W', url = ?, hops = ?, retry_ms = ?, visit = coalesce(?, visit) WHERE id = ?",

@@ -18,6 +18,7 @@ from weft.frontier.budgets import Budgets, FileBudget
 from weft.frontier.discovery import Discovery
 from weft.frontier.given import Memory, Policies, Queues
 from weft.frontier.heads import Heads
+from weft.frontier.known import KnownUrls
 from weft.frontier.leases import AddressOf, Leases
 from weft.frontier.pages import Role
 from weft.frontier.polite import Schedule, Site
@@ -46,7 +47,7 @@ class SqlFrontier:
 
     def __init__(
         self, connection: sqlite3.Connection, spec: CrawlSpec, policies: Policies, schedule: Schedule, clock: Clock,
-        address_of: AddressOf, memory: Memory, order: Order | None = None,
+        address_of: AddressOf, memory: Memory,
     ) -> None:  # fmt: skip
         self._db = connection
         self._clock = clock
@@ -54,16 +55,17 @@ class SqlFrontier:
         self._max_depth = spec.scope.max_depth
         self.schedule = schedule
         self.counts = recovery.stored_counts(connection, COUNTERS)
-        self.discovery = discovery = Discovery(connection, spec, policies, clock, schedule, self.counts, memory)
+        self.known = known = KnownUrls(connection, self.counts, memory)
+        self.discovery = discovery = Discovery(connection, spec, policies, clock, schedule, self.counts, known)
         self.in_flight = discovery.in_flight
         self._sites = sites = Sites(
-            connection, schedule, clock, spec, policies.paces, discovery.site_names.of_new, in_ram=memory.sites_in_ram
+            connection, schedule, clock, spec, policies.paces, known.site_names.of_new, in_ram=memory.sites_in_ram
         )
         self._budgets = budgets = Budgets(connection, spec.limits, clock, self.counts)
         self._heads = heads = Heads(connection, discovery, schedule, sites, clock, budgets.is_cut, spec.scope.min_depth)
         queues = Queues(sites, heads, budgets, FileBudget(connection, spec.files.max_files))
         self._settling = settling = Settling(connection, discovery, schedule, queues, clock, self.counts)
-        self._ordering = None if order is None else self._ordered(order)
+        self._ordering = None if policies.order is None else self._ordered(policies.order)
         self._leases = Leases(spec.politeness, policies, schedule, queues, settling, clock, address_of)
 
     def _ordered(self, order: Order) -> Ordering:
@@ -161,7 +163,7 @@ class SqlFrontier:
 
     def site_id_of(self, url: str) -> int:
         """The id of the site of a URL."""
-        return self.discovery.site_names.id_of(site_of(url))
+        return self.known.site_names.id_of(site_of(url))
 
     def site_request(self, lease: Lease, *, first: bool = False) -> None:
         """A request for robots.txt or a sitemap, in the queue of its site and on the clock of that site."""
@@ -264,7 +266,7 @@ class SqlFrontier:
 
     def prefetch_links(self, pages: Iterable[Links]) -> None:
         """Looks the links of all pages of the tick up at once."""
-        self.discovery.prefetch_links(pages)
+        self.known.prefetch_links(pages)
 
     def offer_page(self, page: int, visit: int, links: Links, nofollow: bool, is_duplicate: bool) -> Offered:
         """The links of a page as they are stored; those that belong to the crawl are admitted."""
@@ -276,12 +278,12 @@ class SqlFrontier:
 
     def offer_sitemap(self, visit: int, entries: Sequence[tuple[str, str]]) -> str:
         """The same for the entries (URL, date) of a sitemap."""
-        self.discovery.prefetch(url for url, _ in entries)
+        self.known.prefetch(url for url, _ in entries)
         return self.discovery.offer_sitemap(visit, entries)
 
     def name(self, url: str) -> int:
         """The id of the text of a URL that need not be a page."""
-        return self.discovery.name(url)
+        return self.known.name(url)
 
     def finish_offers(self) -> None:
         """Admits seeds that settling has brought, and follows pages that came nearer."""
@@ -297,14 +299,14 @@ class SqlFrontier:
 
     def close(self) -> None:
         """Writes what only the end of a run writes, inside a transaction."""
-        self.discovery.close()
+        self.known.close()
 
     def flush(self) -> None:
         """Writes all that is new, marks what is under way as R, lets the settled pages go. Ends the tick."""
         self._settling.mark_running()
         if self._ordering is not None:
             self._ordering.flush()
-        self.discovery.flush()
+        self.known.flush()
         self._budgets.set_aside()
         self._sites.store()
         self.counts["asked"] += self._sites.newly_asked
@@ -316,6 +318,7 @@ class SqlFrontier:
         now = self._clock.seconds()
         self._heads.join(self.discovery.admitted, self.discovery.moved, now)
         self.discovery.committed()
+        self.known.committed()
         if self._ordering is not None:
             self._ordering.committed()
             self.schedule.rerank(now)
@@ -328,6 +331,7 @@ class SqlFrontier:
     def shed(self) -> None:
         """Between two ticks: gives back the memory of caches, its own and the database's."""
         self.discovery.shed()
+        self.known.shed()
         self._db.execute("PRAGMA shrink_memory")
 
 

@@ -17,7 +17,7 @@ import msgspec
 from weft.crawl.build import add_seeds, open_crawl
 from weft.crawl.events import Observer
 from weft.crawl.machine import settle_memory
-from weft.crawl.opening import OpenCrawl
+from weft.crawl.opening import OpenCrawl, RunStart
 from weft.db.connection import DatabaseError, explain, open_reader
 from weft.db.schema import VERSION
 from weft.errors import FolderError, SpecError, StoreError
@@ -295,10 +295,8 @@ class Run:
         async with open_crawl(
             plan.spec,
             plan.folder,
-            plan.seeds,
+            RunStart(plan.seeds, plan.limits_changed, new_pass=plan.next_pass is not None),
             observers,
-            limits_changed=plan.limits_changed,
-            new_pass=plan.next_pass is not None,
             answers=plan.answers,
             fork_server=fork_server,
             ranks=plan.ranks,

@@ -21,6 +21,8 @@ _DRAWS = struct.Struct("128H")
 class Shape:
     """Hosts, pages and special addresses by number; what stands on them is told elsewhere, from these."""
 
+    suffix = SUFFIX
+
     def __init__(
         self,
         seed: int,
@@ -31,7 +33,6 @@ class Shape:
         traps: bool = False,
         crawl_delays: tuple[float, ...] = (),
         edition: int = 0,
-        suffix: str = SUFFIX,
     ) -> None:
         if hosts < 1 or pages < hosts:
             raise ValueError("an invented web needs at least one host, and a page on each")
@@ -42,7 +43,6 @@ class Shape:
         self.traps = traps
         self.crawl_delays = tuple(crawl_delays)
         self.edition = edition
-        self.suffix = suffix
         self.trap_prefixes: tuple[str, ...] = (TRAP_PREFIX,) if traps else ()
         self._seed_bits = mix(0x57EF7, seed)
         self.port_text = "" if port == 80 else f":{port}"

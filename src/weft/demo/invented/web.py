@@ -34,7 +34,7 @@ class InventedWeb(Shape):
         """The same web with another port in its URLs."""
         return InventedWeb(
             self.seed, self.hosts, self.pages, port=port, traps=self.traps, crawl_delays=self.crawl_delays,
-            edition=self.edition, suffix=self.suffix,
+            edition=self.edition,
         )  # fmt: skip
 
     # --- answers

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from weft.derive.report.charts import short
 from weft.derive.report.markup import Html, tag, text
@@ -22,6 +23,17 @@ _HUES = 8
 _HEATS = 7
 
 Weights = Mapping[tuple[str, str], int]
+
+
+class Domain(NamedTuple):
+    """A domain of the picture."""
+
+    name: str
+    number: int  # in the order of the circle
+    hue: int
+    within: int  # its links to itself
+    is_visited: bool
+    is_start: bool
 
 
 def weights_of(links: Iterable[DomainLink], *, visited: bool) -> dict[tuple[str, str], int]:
@@ -64,8 +76,13 @@ def picture(weights: Weights, names: Sequence[str], visited: frozenset[str], sta
         for (source, target), number in pairs
         if source != target
     ]  # fmt: skip
-    dots = [_dot(name, places[name], hues[name], number, weights, name in visited, name in starts, len(order) <= _LEVEL)
-            for number, name in enumerate(order)]  # fmt: skip
+    dots = [
+        _dot(
+            Domain(name, number, hues[name], weights.get((name, name), 0), name in visited, name in starts),
+            places[name], is_level=len(order) <= _LEVEL,
+        )
+        for number, name in enumerate(order)
+    ]  # fmt: skip
     drawing = f'<g class="ties">{"".join(lines)}</g><g class="domains">{"".join(dots)}</g>'
     label = f"how {counted(len(order), 'domain')} link to each other"
     top = _SIZE / 2 - _RADIUS - 40 if len(order) <= _LEVEL else 0
@@ -104,20 +121,19 @@ def _line(start: float, end: float, strength: float, hue: int, title: str, sourc
     )
 
 
-def _dot(
-    name: str, angle: float, hue: int, number: int, weights: Weights, visited: bool, start: bool, level: bool
-) -> str:
+def _dot(domain: Domain, angle: float, *, is_level: bool) -> str:
+    """A domain in the circle, with its name beside it."""
     x, y = _at(angle, _RADIUS)
     tx, ty = _at(angle, _RADIUS + 18)
     left = math.cos(angle) < -1e-9
-    turn = 0.0 if level else math.degrees(angle) + (180 if left else 0)
-    own = weights.get((name, name), 0)
-    size = 5 + 5 * min(1.0, math.log10(own + 1) / 5)
-    kind = f"dot h{hue}" if visited else "dot unseen-domain"
+    turn = 0.0 if is_level else math.degrees(angle) + (180 if left else 0)
+    name, number, hue, within, is_visited, is_start = domain
+    size = 5 + 5 * min(1.0, math.log10(within + 1) / 5)
+    kind = f"dot h{hue}" if is_visited else "dot unseen-domain"
     label = name if len(name) <= _LABEL else f"{name[: _LABEL - 1]}\u2026"
-    star = "\u2605 " if start else ""
+    star = "\u2605 " if is_start else ""
     words = f"{label} {star.strip()}".strip() if left else f"{star}{label}"
-    title = text(f"{name}{' (start)' if start else ''}: {counted(own, 'link')} within")
+    title = text(f"{name}{' (start)' if is_start else ''}: {counted(within, 'link')} within")
     return (
         f'<g class="domain" data-n="{number}"><title>{title}</title>'
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size:.1f}" class="{kind}"/>'

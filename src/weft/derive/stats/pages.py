@@ -140,7 +140,9 @@ def _count_answered(row: tuple[Any, ...], tally: Tally, seen: Seen, verdict: Ver
         tally.add(site, "sum", "near_duplicate" if verdict.kind == NEAR else "duplicate")
     if media in HTML_TYPES:
         duplicate_of = page if verdict is None or verdict.page > known.last else verdict.page
-        _count_html(tally, known, page, site, status, depth, language, duplicate_of)
+        _count_html(tally, site, status, depth, language, is_first=duplicate_of == page)
+        if status == 200:
+            known.node[page] = duplicate_of
 
 
 def _count_answer(tally: Tally, site: int, status: int, depth: int, media: str | None) -> None:
@@ -151,19 +153,16 @@ def _count_answer(tally: Tally, site: int, status: int, depth: int, media: str |
         tally.add(site, "type", media or "unknown")
 
 
-def _count_html(
-    tally: Tally, known: Known, page: int, site: int, status: int, depth: int, language: str | None, duplicate_of: int
-) -> None:
+def _count_html(tally: Tally, site: int, status: int, depth: int, language: str | None, *, is_first: bool) -> None:
+    """Counts an answer in HTML; ``is_first``: it is no duplicate of another page."""
     tally.add(site, "sum", "html_answers")
     if 200 <= status < 300:
         tally.add(site, "language", (language or "unknown").lower())
         tally.add(site, "sum", "html_stored")
-    if duplicate_of == page:
+    if is_first:
         tally.add(site, "sum", "html")
         tally.add(site, "html_depth", depth)
-    if status == 200:
-        known.node[page] = duplicate_of
-        if duplicate_of == page:
+        if status == 200:
             tally.add(site, "sum", "nodes")
 
 

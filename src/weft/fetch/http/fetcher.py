@@ -35,6 +35,8 @@ FULL_PAUSE_S = 0.01
 LOOK_EVERY_S = 0.5  # after those that take longer
 KEPT_CONNECTIONS = 1_024  # sites take turns: a connection is kept until its site is asked again
 
+WATCH_KIND = EpollWatch if hasattr(select, "epoll") else LoopWatch
+
 _UNCLEAR_TLS = ("handshake failure", "unexpected eof", "SSL_ERROR_SYSCALL", "reset")
 
 
@@ -53,14 +55,12 @@ class Fetcher:
         *,
         jar: Cookies | None = None,
         seed_origins: Iterable[str] = (),
-        on_finished: Callable[[], None] | None = None,
         epoch_ms: Callable[[], int] | None = None,
         rate: Rate | None = None,
         is_file_type: Callable[[str], bool] | None = None,
-        use_epoll: bool = True,
     ) -> None:
         self.finished: deque[tuple[Lease, Outcome]] = deque()
-        self.on_finished = on_finished
+        self.on_finished: Callable[[], None] | None = None
         self.policy = policy
         self.max_size_b = spec.limits.max_size_b
         self.max_file_b = spec.files.max_file_size_b
@@ -79,7 +79,6 @@ class Fetcher:
         self._headers = RequestHeaders(spec, jar, origins, self._epoch_ms)
         self.request_head = self._headers.shown_head
         self._insecure = frozenset(spec.network.insecure)
-        self._use_epoll = use_epoll and hasattr(select, "epoll")
         budget = descriptor_budget()
         self.max_parallel = max(1, min(spec.politeness.workers, budget))
         self._max_connections = max(1, min(budget, max(KEPT_CONNECTIONS, 4 * self.max_parallel)))
@@ -115,8 +114,7 @@ class Fetcher:
 
     async def __aenter__(self) -> Fetcher:
         self._loop = asyncio.get_running_loop()
-        watch_kind = EpollWatch if self._use_epoll else LoopWatch
-        self._watch: Watch = watch_kind(self._loop, self._on_ready, self._on_unasked)
+        self._watch: Watch = WATCH_KIND(self._loop, self._on_ready, self._on_unasked)
         multi = self._multi = pycurl.CurlMulti()
         self._add, self._remove, self._act = multi.add_handle, multi.remove_handle, multi.socket_action
         multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch.changed)
