@@ -746,7 +746,7 @@ class Files(msgspec.Struct, frozen=True, kw_only=True):
 
     check_links: Annotated[  # E21
         bool,
-        About("ask all that pages refer to, on other sites too, whether it answers; keep nothing", usual=True),
+        About("ask all that pages refer to, on other sites too, whether it answers; keep nothing"),
     ] = False
 
     @property
