@@ -51,8 +51,7 @@ class AdmitAll:
     """A judge that lets everything in, as pages: what is measured is the frontier."""
 
     shows_files = False
-
-    shows_files = False
+    checks_links = False
 
     def judge_url(self, url: str, site_id: int, parent: Parent | None) -> Verdict:
         return ADMITTED

@@ -83,6 +83,13 @@ class Judge(Protocol):
     def judge_shown(self, url: str) -> Verdict:
         """For a file that a page shows: may it be asked?"""
 
+    @property
+    def checks_links(self) -> bool:
+        """Whether all targets of links are asked, only to learn whether they answer."""
+
+    def judge_checked(self, url: str) -> Verdict:
+        """For the target of a link that is no page and no file of the crawl: may it be asked?"""
+
     def is_suspect(self, site_id: int) -> bool:
         """Whether ``judge_waiting`` may refuse pages of this site. Cheap: asked at every lease."""
 

@@ -106,15 +106,17 @@ class Purpose(IntEnum):
     SITEMAP = 2
     RESOURCE = 3
     FILE = 4
+    CHECK = 5  # whether the target of a link answers
 
     @property
     def is_queued(self) -> bool:
         """Whether the address is an entry of the queue, in the table ``page``."""
-        return self is PAGE or self is FILE
+        return self is PAGE or self is FILE or self is CHECK
 
 
 PAGE: Final = Purpose.PAGE
 FILE: Final = Purpose.FILE
+CHECK: Final = Purpose.CHECK
 """The same members, found at once: Python searches for those of an enumeration, and these are asked for all along."""
 
 

@@ -744,10 +744,20 @@ class Files(msgspec.Struct, frozen=True, kw_only=True):
     )
     max_files: Annotated[int | None, About("ask for at most N files", "1000", may_change=True)] = None
 
+    check_links: Annotated[  # E21
+        bool,
+        About("ask all that pages refer to, on other sites too, whether it answers; keep nothing"),
+    ] = False
+
     @property
     def has_any(self) -> bool:
         """Whether files are asked for at all."""
         return bool(self.images or self.documents or self.assets or self.extensions)
+
+    @property
+    def asks_beside_pages(self) -> bool:
+        """Whether all that pages show is looked for, to store it or to check it."""
+        return self.has_any or self.check_links
 
 
 class Plugins(msgspec.Struct, frozen=True, kw_only=True):

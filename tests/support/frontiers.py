@@ -31,6 +31,7 @@ class PlainJudge:
     """Everything but one host belongs to the crawl, and files are not asked for."""
 
     shows_files = False
+    checks_links = False
 
     def judge_url(self, url: str, site_id: int, parent: Parent | None) -> Verdict:
         return ADMITTED if belongs(url) else Verdict(Reason.OUT_OF_SCOPE)

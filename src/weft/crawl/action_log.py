@@ -18,6 +18,9 @@ _DID = {
     Purpose.PAGE: "fetched",
     Purpose.ROBOTS: "fetched robots.txt",
     Purpose.SITEMAP: "fetched sitemap",
+    Purpose.RESOURCE: "loaded",
+    Purpose.FILE: "fetched file",
+    Purpose.CHECK: "checked",
 }
 
 

@@ -162,6 +162,16 @@ def conclude_file(
     )  # fmt: skip
 
 
+def conclude_check(done: Concluded) -> Concluded:
+    """The same conclusion, where only the answer itself was wanted. Where HEAD was refused, GET is asked at once."""
+    facts = msgspec.structs.replace(done.facts, truncated=False, size=None, hash=None)
+    asks_again = done.lease.asked is not None and (
+        (done.state == "E" and done.condemns is None) or (facts.status or 0) >= 400
+    )
+    follows = Decision(retry_s=0.0) if asks_again and done.follows.is_final else done.follows
+    return msgspec.structs.replace(done, facts=facts, is_stored_2xx=False, follows=follows)
+
+
 def decide(done: Concluded, limits: Limits, slow_answers: int, key_of: Callable[[str], str]) -> Decision:
     """What follows for a lease that ended, with all that the crawl knows.
 

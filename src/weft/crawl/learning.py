@@ -11,7 +11,7 @@ from weft.crawl.site_requests import SiteRequests
 from weft.crawl.tick import BatchEntry
 from weft.errors import POLICIES, STALLS_MAX, Cause
 from weft.ports import AnswerJudge, Clocks, CookieStore, SiteState, Store
-from weft.records import FILE, NOTHING_FOLLOWS, PAGE, Concluded, Decision, Ended, Processed, Purpose
+from weft.records import NOTHING_FOLLOWS, PAGE, Concluded, Decision, Ended, Processed, Purpose
 from weft.spec import Limits
 
 
@@ -49,7 +49,7 @@ class Learning:
         entries: tuple[tuple[str, str], ...] = ()
         if lease.purpose is PAGE:
             self._learn_of_page(done)
-        elif lease.purpose is FILE:
+        elif lease.purpose.is_queued:
             if facts.hash is not None:
                 self._store.body_seen(facts.hash)
         elif lease.purpose is Purpose.ROBOTS:

@@ -41,8 +41,8 @@ class Loop:
         consumers: Consumers, housekeeping: Housekeeping,
     ) -> None:  # fmt: skip
         self._limits, self._politeness, self._min_depth = spec.limits, spec.politeness, spec.scope.min_depth
-        self._asks_files = spec.files.has_any
         self._wants_items = spec.harvest.is_wanted
+        self._asks_files = spec.files.asks_beside_pages
         self._clock = clock
         self._frontier = frontier
         self._resolver = resolver

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, assert_never
 
 import msgspec
 
-from weft.crawl.conclude import conclude, conclude_failure, is_shown, target_of, with_detail
+from weft.crawl.conclude import conclude, conclude_check, conclude_failure, is_shown, target_of, with_detail
 from weft.crawl.items import ItemReader
 from weft.crawl.reading import PageReader
 from weft.crawl.texts import TextReader
@@ -20,6 +20,7 @@ from weft.parse.content import declared_type
 from weft.parse.html import NeedsTree
 from weft.ports import Archive
 from weft.records import (
+    CHECK,
     NOWHERE,
     PAGE,
     Concluded,
@@ -80,6 +81,8 @@ class Pipeline:
                         done = self._files.concluded(done, answer)
                 case _:
                     assert_never(answer)
+            if lease.purpose is CHECK:
+                done = conclude_check(done)
             if text and self._sketch is not None and done.is_stored_2xx:
                 sketch, bug = _sketched(self._sketch, text)
             if self._texts is not None and done.is_stored_2xx and isinstance(answer, Fetched):

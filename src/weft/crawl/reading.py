@@ -33,7 +33,8 @@ class PageReader:
         self._agents = agents_of(spec.identity.user_agent)
         self._html_only = spec.scope.html_only
         self._wants_text = spec.duplicates.near is not None
-        self._wants_shown, self._wants_assets = spec.files.has_any, spec.files.assets
+        files = spec.files
+        self._wants_shown, self._wants_assets = files.asks_beside_pages, files.assets or files.check_links
         self._mark = mark
         self.builds_trees = True  # else ``NeedsTree`` is raised for a page that only a tree tells
         self._error_page: tuple[_Said, Parsed] | None = None  # the last one, and what it says
@@ -91,4 +92,4 @@ def _read_rendered(page_url: str, headers: Headers, reading: Reading, html: str,
 def needs_trees(spec: CrawlSpec) -> bool:
     """Whether every page is read by its tree: the compiled reader is not there, or it does not give all."""
     wants_more = spec.duplicates.near is not None or spec.extract.wants_text or spec.harvest.reads_trees
-    return wants_more or spec.files.has_any or not reads_quickly()
+    return wants_more or spec.files.asks_beside_pages or not reads_quickly()

@@ -105,7 +105,7 @@ CREATE TABLE template(
 FILE_VIEWS = """
 CREATE VIEW shown_file AS
 WITH RECURSIVE hop(start, page, hops) AS (
-    SELECT id, id, 0 FROM page WHERE role >= 2
+    SELECT id, id, 0 FROM page WHERE role IN (2, 3)
     UNION
     SELECT h.start, coalesce(t.page, t.id), h.hops + 1
     FROM hop h JOIN page p ON p.id = h.page JOIN visit v ON v.id = p.visit JOIN link_pack k ON k.visit = v.id
@@ -119,7 +119,8 @@ FROM page p JOIN visit w ON w.id = p.visit JOIN link_pack c ON c.visit = w.id JO
      JOIN url u ON u.id = json_extract(l.value, '$[0]') JOIN hop h ON h.start = coalesce(u.page, u.id)
      JOIN page f ON f.id = h.page JOIN visit v ON v.id = f.visit
      JOIN link_kind k ON k.id = json_extract(l.value, '$[1]')
-WHERE (p.role < 2 OR w.type = 'text/css') AND v.status BETWEEN 200 AND 299 AND f.role >= 2 AND w.redirect_to IS NULL;
+WHERE (p.role < 2 OR w.type = 'text/css') AND v.status BETWEEN 200 AND 299 AND f.role IN (2, 3)
+      AND w.redirect_to IS NULL;
 CREATE VIEW image AS
 SELECT url, page, max(CASE WHEN kind = 'image' AND rel IS NOT 'background' THEN anchor END) AS alt, type, size, hash,
        width, height, cause AS error
@@ -226,9 +227,16 @@ def keep_items(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE TABLE forgotten(pattern TEXT PRIMARY KEY, at_ms INTEGER NOT NULL) WITHOUT ROWID")
 
 
+def check_links(connection: sqlite3.Connection) -> None:
+    """Targets of links that are only checked (E21) are entries of the queue, and no files."""
+    connection.execute("CREATE INDEX page_checks ON page(id) WHERE role = 4 AND state IN ('W', 'R')")
+    _run(connection, f"DROP VIEW image;\nDROP VIEW file;\nDROP VIEW shown_file;\n{FILE_VIEWS}")
+
+
 MIGRATIONS = (
     create, keep_duplicates, sort_the_seen_set, find_sketches, narrow_the_queue, name_the_urls_of_pages, keep_texts,
     keep_what_orders_were_told, tell_the_places_of_documents, keep_renderings, keep_items, keep_files,
+    check_links,
 )  # fmt: skip
 VERSION = len(MIGRATIONS)
 _VERSION_WITH_PAGE_URL = 6

@@ -128,7 +128,7 @@ def _stored(crawl: StoredCrawl) -> Iterator[tuple[int, str, str | None, str]]:
 
 _FILES = (
     "FROM page p JOIN visit v ON v.id = p.visit"
-    " WHERE p.role >= 2 AND v.status BETWEEN 200 AND 299 AND v.hash IS NOT NULL"
+    " WHERE p.role IN (2, 3) AND v.status BETWEEN 200 AND 299 AND v.hash IS NOT NULL"
 )
 _COUNT = f"SELECT count(*) {_FILES}"
 _STORED = f"""

@@ -7,11 +7,12 @@ from collections import Counter
 
 from weft.clock import Clock
 from weft.errors import Reason
-from weft.frontier.pages import Role
+from weft.frontier.pages import NO_PAGES, Role
 from weft.frontier.polite import END, Site
 from weft.spec import Limits
 
 CUT_AT_ONCE = 20_000
+_NO_PAGES = ", ".join(map(str, sorted(NO_PAGES)))
 
 
 class FileBudget:
@@ -82,7 +83,7 @@ class Budgets:
         for site_id, reason in list(self.cut_sites.items()):
             number = 0
             for tried in ("NOT NULL", "NULL"):
-                pages = f"AND role <> {Role.FILE.value}" if reason == Reason.SITE_PAGES.value else ""
+                pages = f"AND role NOT IN ({_NO_PAGES})" if reason == Reason.SITE_PAGES.value else ""
                 some = (
                     f"SELECT id FROM page WHERE site = ? AND state = 'W' AND retry_ms IS {tried} {pages}"
                     f" LIMIT {CUT_AT_ONCE}"

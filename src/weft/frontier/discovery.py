@@ -29,6 +29,7 @@ from weft.frontier.links import (
 )
 from weft.frontier.pages import (
     FILE_PRIORITY,
+    NO_PAGES,
     Found,
     FoundBy,
     PageInFlight,
@@ -39,6 +40,7 @@ from weft.frontier.pages import (
 from weft.frontier.polite import Schedule, Waiting
 from weft.frontier.seen import (
     ADMITTED,
+    CHECKED,
     DEPTH_MAX,
     FINAL,
     JUDGED_FILE,
@@ -55,6 +57,9 @@ from weft.url import site_of
 
 _A = LinkKind.A.value
 _REDIRECT = LinkKind.REDIRECT.value
+_LINK = LinkKind.LINK.value
+_FORM = LinkKind.FORM.value
+_NO_ADDRESSES = frozenset({"preconnect", "dns-prefetch"})  # rels of hosts that are no documents
 _PAGE_SITES = 2_000  # sites whose pages were read last
 
 
@@ -79,6 +84,7 @@ class Discovery:
         self._by_redirects = bytes(number in followed and number == _REDIRECT for number in range(max(LinkKind) + 1))
         self._heeds_nofollow = not spec.scope.follow_nofollow
         self._longest_b = spec.limits.max_url_b
+        self._most_hops = spec.limits.max_redirects
         self._page_sites: dict[str, PageSite] = {}  # by the prefix of their URLs
         self.in_flight: dict[int, PageInFlight] = {}  # the pages taken and not settled
         self.admitted: list[int] = []
@@ -127,9 +133,11 @@ class Discovery:
             hops = flight.hops + 1 if leads_on(links) else 0
             found_by = FoundBy(
                 Parent(flight.url, flight.depth, flight.chain), visit, flight.depth + 1, hops, nofollow, duplicate,
-                flight.is_file,
+                flight.is_file and not flight.is_check, flight.is_check,
             )  # fmt: skip
             new = self._take_in(links, places, infos, offered, found_by, flight.hops, page_site)
+        if self._judge.checks_links:
+            self._check(flight, visit, links, infos)
         if self.tell_links is not None and not flight.is_file:
             self.tell_links(flight.page, infos, offered)
         known = KnownLinks(targets, infos, offered, page_site.prefix, first_new)
@@ -145,6 +153,31 @@ class Discovery:
                 if infos[at] != UNKNOWN and not infos[at] & (ADMITTED | JUDGED_FILE):
                     more.append(at)
         return sorted({*places, *more}) if more else places
+
+    def _check(self, flight: PageInFlight, visit: int, links: Links, infos: Infos) -> None:
+        """Puts targets that are no pages and no files of the crawl into the queue, to learn whether they answer."""
+        depth, kind_of, rel_of = flight.depth + 1, links.kinds.get, links.rels.get
+        for at, info in enumerate(infos):
+            kind = kind_of(at, _A)
+            if info & (ADMITTED | JUDGED_FILE | CHECKED) or kind == _FORM:
+                continue
+            if kind == _LINK and not _NO_ADDRESSES.isdisjoint(rel_of(at, "").lower().split()):
+                continue
+            target = links.targets[at]
+            hops = flight.hops + 1 if kind == _REDIRECT else 0
+            row = self.known.row_of(url_id_of(info)) if target.startswith(("http://", "https://")) else None
+            if row is None or row.state is not None or row.role != Role.PAGE or hops > self._most_hops:
+                continue
+            row.found_in, row.depth, row.hops = visit, depth, hops
+            if self._judge.judge_checked(target).admitted:
+                row.state, row.role, row.priority, row.chain = "W", Role.CHECK, FILE_PRIORITY, 0
+                self._counts["refused"] -= 1
+                self._counts["waiting"] += 1
+                self.admitted.append(row.id)
+            else:
+                row.role = Role.NO_FILE
+            self.known.update(row)
+            self._seen.recent.put(target, self.known.info_of(url_id_of(info), row))
 
     def _page_site_of(self, url: str) -> PageSite:
         prefix = url[: url.index("/", 8) + 1]
@@ -248,7 +281,7 @@ class Discovery:
     ) -> int:
         """Makes the page of a key that is new, by the judge's word; what is known of it now."""
         judge, counts = self._judge, self._counts
-        parent, visit, depth, hops, _, _, _ = found_by
+        parent, visit, depth, hops, *_ = found_by
         if page_site is not None and text.startswith(page_site.prefix):
             site_id = page_site.site = page_site.site or self._site_names.id_of(site_of(text))
         else:
@@ -290,9 +323,11 @@ class Discovery:
 
     def _link_reason(self, target: str, kind: int, rel: str, found_by: FoundBy) -> Reason | None:
         """Why this link cannot bring its target in; seeds are no links."""
-        parent, visit, depth, hops, nofollow, duplicate, _ = found_by
+        parent, visit, depth, hops, nofollow, duplicate, _, by_check = found_by
         if visit is None:
             return None
+        if by_check:
+            return Reason.KIND_NOT_FOLLOWED
         if duplicate and kind != _REDIRECT:
             return Reason.ON_DUPLICATE
         source = parent.url if parent is not None else ""
@@ -306,11 +341,15 @@ class Discovery:
         """A link to a page that is known and perhaps not admitted, or farther away than this link makes it."""
         row = self.known.row_of(url_id) or self._become_page(url_id, link, found_by)
         if self._is_shown(link.target, link.kind, link.rel, found_by):
-            if row.state is None and row.role == Role.PAGE:
+            if row.state is None and row.role in (Role.PAGE, Role.CHECK):
                 self._admit_file(row, link, found_by)
+            elif row.role == Role.CHECK and self._shown_reason(link.target, link.kind, link.rel, found_by) is None:
+                self._ask_anew(row, Role.FILE, FILE_PRIORITY)
         elif flags_of(row.state, row.reason, row.hops, row.role) & FINAL:
             pass
-        elif row.state is not None and row.role == Role.FILE and not self._judge.is_file(link.target):
+        elif row.state is not None and (
+            row.role == Role.CHECK or (row.role == Role.FILE and not self._judge.is_file(link.target))
+        ):
             self._make_page(row, link, found_by)
         elif row.state is None:
             reason = self._link_reason(link.target, link.kind, link.rel, found_by)
@@ -341,13 +380,21 @@ class Discovery:
         self.admitted.append(row.id)
 
     def _make_page(self, row: PageRow, link: Link, found_by: FoundBy) -> None:
-        """A file is linked like a page: it is one, if it belongs to the crawl, and asked once more where it was."""
+        """A file, or a checked target, is linked like a page: it is one, if it belongs to the crawl."""
         reason = self._link_reason(link.target, link.kind, link.rel, found_by)
         reason = reason or self._judge.judge_url(link.target, row.site, found_by.parent).reason
         if reason is not None:
             return
-        row.role, row.depth, row.hops, row.found_in = Role.PAGE, found_by.depth, found_by.hops, found_by.visit
-        row.chain, row.priority = self._judge.chain_of(link.target, found_by.parent), self._priority(found_by)
+        row.depth, row.hops, row.found_in = found_by.depth, found_by.hops, found_by.visit
+        if self._judge.is_file(link.target):
+            self._ask_anew(row, Role.FILE, FILE_PRIORITY)
+        else:
+            row.chain = self._judge.chain_of(link.target, found_by.parent)
+            self._ask_anew(row, Role.PAGE, self._priority(found_by))
+
+    def _ask_anew(self, row: PageRow, role: Role, priority: int) -> None:
+        """Gives another role to what is, or was, asked beside pages; it is asked once more where it was asked."""
+        row.role, row.priority, row.reason = role, priority, None
         self.known.update(row)
         flight = self.in_flight.get(row.id)
         if flight is not None:
@@ -389,6 +436,16 @@ class Discovery:
                     continue
                 if reason is None and source is not None and self._is_foreign(source, url):
                     reason = Reason.OTHER_SITE
+                if row.role == Role.CHECK:
+                    row.reason = reason.value if reason is not None else None
+                    if reason is not None:
+                        self.known.update(row)
+                    elif self._judge.is_file(url):
+                        self._ask_anew(row, Role.FILE, FILE_PRIORITY)
+                    else:
+                        self._ask_anew(row, Role.PAGE, row.depth)
+                    self._seen.recent.put(url, self.known.info_of(page, row))
+                    continue
                 row.state, row.reason = ("W", None) if reason is None else (None, reason.value)
                 if reason is None and (is_shown or self._judge.is_file(url)):
                     row.role, row.priority = Role.FILE, FILE_PRIORITY
@@ -449,15 +506,16 @@ class Discovery:
         entry = site.heads.get(row.id)
         if entry is not None:
             entry.depth, entry.hops, entry.priority = row.depth, row.hops, row.priority
-            entry.is_file = row.role == Role.FILE
+            entry.is_file, entry.is_check = row.role in NO_PAGES, row.role == Role.CHECK
             site.push(entry)
         elif (row.priority, row.id) <= site.cursor:
             self.moved.append(row.id)  # in front of the cursor now: it belongs to the head
 
     def waiting(self, row: PageRow) -> Waiting:
         """A page as an entry of its site's queue."""
-        text, is_file = self.known.text(row.id), row.role == Role.FILE
-        return Waiting(row.id, row.priority, row.id, text, row.depth, row.hops, row.chain, 0, is_file)
+        text, is_file = self.known.text(row.id), row.role in NO_PAGES
+        is_check = row.role == Role.CHECK
+        return Waiting(row.id, row.priority, row.id, text, row.depth, row.hops, row.chain, 0, is_file, is_check)
 
     def reprioritize(self, page: int, priority: int) -> None:
         """Gives a page that waits another priority."""
@@ -507,6 +565,6 @@ class Discovery:
 _OUTSIDE = (
     "SELECT p.id, p.site, u.text, (SELECT f.text FROM visit v JOIN url f ON f.id = v.url WHERE v.id = p.found_in)"
     " FROM page p JOIN url u ON u.id = p.id"
-    " WHERE p.id > ? AND p.state IS NULL AND p.reason = ? ORDER BY p.id LIMIT 1000"
+    f" WHERE p.id > ? AND (p.state IS NULL OR p.role = {Role.CHECK.value}) AND p.reason = ? ORDER BY p.id LIMIT 1000"
 )
 _OUTCOME = "SELECT p.state, p.cause, v.status FROM page p LEFT JOIN visit v ON v.id = p.visit WHERE p.id = ?"

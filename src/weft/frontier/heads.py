@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from weft.clock import Clock
 from weft.frontier.discovery import Discovery
-from weft.frontier.pages import Role
+from weft.frontier.pages import NO_PAGES, Role
 from weft.frontier.polite import AGAIN, END, START, Schedule, Site, Waiting
 from weft.frontier.sites import Sites
 
@@ -72,7 +72,7 @@ class Heads:
             site.cursor = END if len(rows) < size else (rows[-1][1], rows[-1][0])
             for *columns, role in rows:
                 entry = Waiting(*columns)
-                entry.is_file = role == Role.FILE
+                entry.is_file, entry.is_check = role in NO_PAGES, role == Role.CHECK
                 if entry.page not in self._in_flight and self._may_wait(entry.depth, site.id, entry.is_file):
                     site.push(entry)
             if site.heads:
@@ -107,10 +107,10 @@ class Heads:
             if retry_ms > now_ms:
                 self.retry_ms = retry_ms
                 break
-            is_file = role == Role.FILE
+            is_file, is_check = role in NO_PAGES, role == Role.CHECK
             # not tried before: it leads to itself by a redirect
             place = (AGAIN if is_file else priority + AGAIN) if attempts else priority
-            site.push(Waiting(page, place, url_id, url, depth, hops, chain, attempts, is_file))
+            site.push(Waiting(page, place, url_id, url, depth, hops, chain, attempts, is_file, is_check))
             self._schedule.place(site, now)
         else:
             if len(rows) == RETRIES_AT_ONCE:  # there may be more: they are looked for when some of these are through
@@ -131,11 +131,7 @@ class Heads:
     def _join(self, page: int, touched: set[Site]) -> None:
         """Puts a page into the head of its site, if it belongs there."""
         row = self._discovery.known.row(page)
-        if (
-            row.state != "W"
-            or page in self._in_flight
-            or not self._may_wait(row.depth, row.site, row.role == Role.FILE)
-        ):
+        if row.state != "W" or page in self._in_flight or not self._may_wait(row.depth, row.site, row.role in NO_PAGES):
             return
         site = self._schedule.sites.get(row.site)
         if site is None:

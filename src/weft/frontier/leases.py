@@ -15,7 +15,7 @@ from weft.frontier.pace import next_pace_s
 from weft.frontier.polite import Schedule, Site, Waiting
 from weft.frontier.settling import Settling
 from weft.ports import Ask, Hold, Pass, Refuse
-from weft.records import FILE, PAGE, Failure, Lease, Purpose, Verdict
+from weft.records import CHECK, FILE, PAGE, Asked, Failure, Lease, Purpose, Verdict
 from weft.spec import Pace, PageOrder, Politeness
 
 AddressOf = Callable[[str], tuple[str, ...] | Failure | None]
@@ -23,6 +23,15 @@ RESOLVING_MOST = 1_000  # sites whose address is being asked for: then no more c
 _REFUSALS_A_TAKE = 2_000
 _ENOUGH_FILES = Verdict(Reason.MAX_FILES)
 _READ_BY_SERVER_S = 0.25  # a request that was sent has been read after this, even by a busy server
+
+
+_HEAD = Asked("HEAD")
+
+
+def _check_of(entry: Waiting, site: int, attempt: int) -> Lease:
+    """Asks whether the target of a link answers: by HEAD, and by GET where HEAD brought nothing good."""
+    asked = _HEAD if attempt == 1 else None
+    return Lease(entry.page, entry.url, site, CHECK, entry.depth, attempt, entry.hops, asked=asked)
 
 
 class Leases:
@@ -214,7 +223,7 @@ class Leases:
         while (entry := self._next_entry(site, is_spent)) is not None:
             if is_suspect and not entry.is_file:
                 answer = self._ask_gates(entry, site)
-            elif entry.is_file and not self._takes_file(entry.attempts):
+            elif entry.is_file and not entry.is_check and not self._takes_file(entry.attempts):
                 answer = _ENOUGH_FILES
             else:
                 answer = self._ask_robots(entry.url, site.id)
@@ -224,6 +233,8 @@ class Leases:
                 flight = self._put_in_flight(entry, site)
                 if self._pages_left is not None and not entry.is_file:
                     self._pages_left -= 1
+                if entry.is_check:
+                    return _check_of(entry, site.id, flight.attempts)
                 purpose = FILE if entry.is_file else PAGE
                 if self.validators_of is None:
                     return Lease(entry.page, entry.url, site.id, purpose, entry.depth, flight.attempts, entry.hops)

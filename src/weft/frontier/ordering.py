@@ -17,7 +17,7 @@ from weft.frontier.discovery import Discovery
 from weft.frontier.heads import Heads
 from weft.frontier.links import Infos
 from weft.frontier.order.interface import SEED, Numbers, Order, batch_after, with_room
-from weft.frontier.pages import Role
+from weft.frontier.pages import NO_PAGES
 from weft.frontier.seen import ADMITTED, ID
 
 _CHUNK = 1_000
@@ -111,7 +111,7 @@ class Ordering:
         admitted = self._discovery.admitted
         for page in dict.fromkeys(admitted[self._untold :]):
             row = self._discovery.known.row(page)
-            if row.role != Role.FILE and not self._number(page):
+            if row.role not in NO_PAGES and not self._number(page):
                 found.extend((page, row.depth + deeper))
         self._untold = len(admitted)
         return found

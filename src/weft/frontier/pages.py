@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from weft.errors import LINK_REASONS, Reason
-from weft.frontier.seen import ADMITTED, FINAL, HOPPED, JUDGED_FILE
+from weft.frontier.seen import ADMITTED, CHECKED, FINAL, HOPPED, JUDGED_FILE
 from weft.ports import Parent
 
 LIMIT_REASONS = (Reason.SITE_PAGES.value, Reason.SITE_TIME.value)
@@ -26,11 +26,15 @@ class Role(IntEnum):
     NO_FILE = 1  # refused as a page and as a file
     FILE = 2  # asked as a file
     ANSWERED_FILE = 3  # asked as a page, and answered with a file
+    CHECK = 4  # refused as a page, and asked whether it answers: its reason stays beside its state
 
     @property
     def is_file(self) -> bool:
-        return self >= Role.FILE
+        return self in (Role.FILE, Role.ANSWERED_FILE)
 
+
+NO_PAGES = frozenset({Role.FILE.value, Role.CHECK.value})
+"""Roles of what is asked beside pages, before them, and counts for none of their limits."""
 
 FILE_PRIORITY = -(1 << 50)
 """Files come before all pages of their site: those of a page are there soon after it."""
@@ -46,6 +50,7 @@ class FoundBy(NamedTuple):
     nofollow: bool = False  # the page's word for all its links
     duplicate: bool = False  # the page is a duplicate, and their links are not followed
     by_file: bool = False  # it is a file, which redirects
+    by_check: bool = False  # it was only checked, and redirects: that brings nothing in
 
 
 class Found(NamedTuple):
@@ -68,7 +73,8 @@ class PageInFlight(msgspec.Struct, gc=False):
     attempts: int  # this one counted
     site: int
     ip: str
-    is_file: bool = False  # asked as a file
+    is_file: bool = False  # asked as a file, or checked
+    is_check: bool = False
     becomes_page: bool = False  # it was linked like a page while it was asked as a file
     offered: bool = False  # its links were offered in this tick
     stored: bool = False  # R is in the database
@@ -102,6 +108,8 @@ def flags_of(state: object, reason: object, hops: int, role: int) -> int:
         flags |= JUDGED_FILE
     if role == Role.FILE:
         return flags
+    if role == Role.CHECK:
+        return flags | CHECKED if reason in OPEN_REASONS else flags | CHECKED | FINAL
     if state is not None:
         return flags | ADMITTED
     return flags if reason in OPEN_REASONS else flags | FINAL

@@ -39,7 +39,8 @@ class Waiting(msgspec.Struct, gc=False):
     hops: int
     chain: int
     attempts: int
-    is_file: bool = False
+    is_file: bool = False  # or a target that is only checked
+    is_check: bool = False
 
 
 class Site:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from weft.errors import POLICIES, Cause, Reason
-from weft.frontier.pages import LIMIT_REASONS
+from weft.frontier.pages import LIMIT_REASONS, Role
 from weft.frontier.seen import DEPTH_MAX
 from weft.spec import Paces
 from weft.text.dates import http_date_of_iso
@@ -42,7 +42,11 @@ def lift_limits(connection: sqlite3.Connection, counts: dict[str, int], paces: P
         "UPDATE page SET state = 'W', reason = NULL WHERE state IS NULL AND reason = ?", (Reason.MAX_FILES.value,)
     ).rowcount
     own = paces.depths()
-    lift = "UPDATE page SET state = 'W', reason = NULL WHERE state IS NULL AND reason = ? AND depth <= ? AND site "
+    lift = (
+        "UPDATE page SET state = 'W', reason = NULL, role = 0, attempts = 0, retry_ms = NULL, cause = NULL,"
+        f" priority = iif(role = {Role.CHECK.value}, depth, priority)"
+        f" WHERE (state IS NULL OR role = {Role.CHECK.value}) AND reason = ? AND depth <= ? AND site "
+    )
     named = "IN (SELECT s.id FROM site s JOIN json_each(?) j ON j.value = s.name)"
     bounds = [(named, [name], depth) for name, depth in own.items()]
     for where, names, deepest in [*bounds, (f"NOT {named}", list(own), max_depth)]:
@@ -50,14 +54,12 @@ def lift_limits(connection: sqlite3.Connection, counts: dict[str, int], paces: P
         back += connection.execute(
             lift + where, (Reason.TOO_DEEP.value, bound, msgspec.json.encode(names).decode())
         ).rowcount
-    counts["waiting"] += back
-    counts["refused"] -= back
     too_large = connection.execute(
         "UPDATE page SET state = 'W', cause = NULL, attempts = 0 WHERE state = 'C' AND cause = ?",
         (Cause.FILE_TOO_LARGE.value,),
     ).rowcount
-    counts["waiting"] += too_large
-    counts["completed"] -= too_large
+    if back or too_large:  # some of them may have been checked, and are pages now
+        recount_states(connection, counts)
 
 
 def retry_failed(connection: sqlite3.Connection, counts: dict[str, int]) -> int:

@@ -53,7 +53,7 @@ class Settling:
         """Takes a page from the queue; it is in flight now."""
         flight = self.in_flight[entry.page] = PageInFlight(
             entry.page, entry.url, entry.url_id, entry.depth, entry.hops, entry.chain, entry.attempts + 1,
-            site.id, site.ip, entry.is_file,
+            site.id, site.ip, entry.is_file, entry.is_check,
         )  # fmt: skip
         self.unstored += 1
         return flight

@@ -20,7 +20,7 @@ from weft.frontier.given import Memory, Policies, Queues
 from weft.frontier.heads import Heads
 from weft.frontier.known import KnownUrls
 from weft.frontier.leases import AddressOf, Leases
-from weft.frontier.pages import Role
+from weft.frontier.pages import NO_PAGES
 from weft.frontier.polite import Schedule, Site
 from weft.frontier.settling import Settling
 from weft.frontier.sites import Sites
@@ -239,7 +239,7 @@ class SqlFrontier:
 
     @property
     def has_files(self) -> bool:
-        """Whether files wait or are under way, as of the last tick."""
+        """Whether files, or targets to check, wait or are under way, as of the last tick."""
         return self._db.execute(_FILES_LEFT).fetchone() is not None
 
     @property
@@ -335,4 +335,6 @@ class SqlFrontier:
         self._db.execute("PRAGMA shrink_memory")
 
 
-_FILES_LEFT = f"SELECT 1 FROM page WHERE role = {Role.FILE.value} AND state IN ('W', 'R') LIMIT 1"
+_FILES_LEFT = " UNION ALL ".join(  # each by its own index
+    f"SELECT 1 FROM page WHERE role = {role} AND state IN ('W', 'R')" for role in sorted(NO_PAGES)
+)

@@ -86,6 +86,7 @@ class Admission:
         self.fetched, self.linked = book.fetched, book.linked
         self._files = WantedFiles(spec.files)
         self.shows_files = self._files.has_any
+        self.checks_links = spec.files.check_links
         self._shown_in_scope = spec.files.embeds is Embeds.SCOPE
         self._kinds = _kinds(scope.followed)
         self._heeds_nofollow = not scope.follow_nofollow
@@ -157,8 +158,8 @@ class Admission:
         return self._scope.covers(url)
 
     def has_pages(self, origin: str) -> bool:
-        """Whether pages may belong to the crawl there, and not only files that other pages show."""
-        if not self.shows_files or not self._scope.by_site:
+        """Whether pages may belong to the crawl there, and not only files, or targets that are checked."""
+        if not (self.shows_files or self.checks_links) or not self._scope.by_site:
             return True
         return site_of(origin) in self._seed_sites or self._scope.covers(f"{origin}/")
 
@@ -251,15 +252,20 @@ class Admission:
         return bool(extensions) and extension_of(url, url.find("/", 8)) in extensions
 
     def judge_shown(self, url: str) -> Verdict:
-        """For a file that a page shows: what its place says, then --embeds and --reject. Traps are set by pages."""
+        """For a file that a page shows: as for all that is asked beside pages, then --embeds."""
+        verdict = self.judge_checked(url)
+        if verdict.admitted and self._shown_in_scope and not self._scope.covers(url):
+            return Verdict(Reason.OUT_OF_SCOPE, self._scope.describe()[:200])
+        return verdict
+
+    def judge_checked(self, url: str) -> Verdict:
+        """For the target of a link that may be checked: what its place says, then --reject. Traps are set by pages."""
         start = url.find("/", 8)
         verdict = self._judge_place(url[:start] if start >= 0 else url, url)
         if verdict is not None:
             return verdict
         if len(url) > self._max_url_b:
             return Verdict(Reason.URL_TOO_LONG, f"more bytes than --max-url {self._max_url_b}")
-        if self._shown_in_scope and not self._scope.covers(url):
-            return Verdict(Reason.OUT_OF_SCOPE, self._scope.describe()[:200])
         if self._reject is not None and (expression := self._reject.found_in(url)) is not None:
             return Verdict(Reason.REJECTED, expression)
         return ADMITTED

@@ -129,4 +129,5 @@ class CrawlOptions(TypedDict, total=False):
     embeds: Literal["any", "scope"]
     max_file_size: int | str
     max_files: int | str | None
+    check_links: bool
     part: str | Sequence[str]

@@ -65,8 +65,10 @@ def check_pages(checked: Checked) -> None:
     """Every page has its URL, its site and one state; an answered one has its visit."""
     checked.report.pages = total = checked.count("SELECT count(*) FROM page")
     reasons = set(Reason)
-    for page, state, reason, url, other, site, visit, status, purpose, visit_page, warc, cause in checked.rows(
-        "pages", _PAGES, total
+    has_roles = checked.count("SELECT count(*) FROM pragma_table_info('page') WHERE name = 'role'")
+    role = "p.role" if has_roles else "0"  # of folders of an earlier schema
+    for page, state, reason, url, other, site, visit, status, purpose, visit_page, warc, cause, checks in checked.rows(
+        "pages", _PAGES.format(role=role), total
     ):
         name = url if url is not None else f"page {page}"
         if url is None or other:
@@ -75,11 +77,12 @@ def check_pages(checked: Checked) -> None:
             checked.problem("PAGE_WITHOUT_SITE", f"{name}: its site does not exist")
         if state not in _STATES:
             checked.problem("PAGE_STATE", f"{name}: there is no state {state!r}")
-        if (state is None) != (reason is not None) or (reason is not None and reason not in reasons):
+        has_both = state is not None and reason is not None and not checks
+        if (state is None and reason is None) or has_both or (reason is not None and reason not in reasons):
             checked.problem("PAGE_STATE", f"{name}: state {state!r} with reason {reason!r}")
         if state == "C" and (visit is None or status is None or visit_page != page or purpose not in _QUEUED):
             checked.problem("PAGE_WITHOUT_VISIT", f"{name}: it is completed and has no visit that was answered")
-        elif state == "C" and checked.archived and warc is None and cause != Cause.FILE_TOO_LARGE:
+        elif state == "C" and checked.archived and warc is None and not checks and cause != Cause.FILE_TOO_LARGE:
             checked.problem("PAGE_WITHOUT_RECORD", f"{name}: its answer is not in the archive")
         elif state == "R" and not checked.killed:
             checked.problem("PAGE_RUNNING", f"{name}: it is marked as running, and no crawl runs")
@@ -163,10 +166,10 @@ def check_counters(checked: Checked) -> None:
             checked.problem("COUNTER", f"the counter {name} is {kept.get(name, 0):,}, and the tables hold {number:,}")
 
 
-_QUEUED = frozenset({Purpose.PAGE.value, Purpose.FILE.value})
+_QUEUED = frozenset(purpose.value for purpose in Purpose if purpose.is_queued)
 _PAGES = """
 SELECT p.id, p.state, p.reason, o.text, p.url IS NOT NULL AND u.id IS NULL, s.id, p.visit, v.status, v.purpose, v.page,
-       v.warc, v.cause
+       v.warc, v.cause, {role} = 4
 FROM page p LEFT JOIN url o ON o.id = p.id LEFT JOIN url u ON u.id = p.url LEFT JOIN site s ON s.id = p.site
      LEFT JOIN visit v ON v.id = p.visit
 WHERE p.id > :after ORDER BY p.id LIMIT :most
@@ -198,5 +201,5 @@ WHERE v.out_links > 0 AND l.visit IS NULL LIMIT 1000
 _VISIT_WITHOUT_URL = "SELECT v.id FROM visit v LEFT JOIN url u ON u.id = v.url WHERE u.id IS NULL LIMIT 1000"
 _VISIT_WITHOUT_PAGE = f"""
 SELECT v.id FROM visit v LEFT JOIN page p ON p.id = v.page
-WHERE v.purpose IN ({Purpose.PAGE.value}, {Purpose.FILE.value}) AND p.id IS NULL LIMIT 1000
+WHERE v.purpose IN ({", ".join(map(str, sorted(_QUEUED)))}) AND p.id IS NULL LIMIT 1000
 """

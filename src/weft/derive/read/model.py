@@ -16,14 +16,15 @@ if TYPE_CHECKING:
     from weft.extract.keywords import Keyword
     from weft.extract.main_text import MainText
 
-QUEUED = f"{Purpose.PAGE.value}, {Purpose.FILE.value}"  # purposes of visits of pages and files
+QUEUED = ", ".join(str(purpose.value) for purpose in Purpose if purpose.is_queued)
+"""The purposes of visits of pages, files and checked targets."""
 
 # The visit that counts is the page's newest, or, where that came after we began, its newest before.
 COUNTED_VISIT = f"""CASE WHEN p.visit <= :newest THEN p.visit WHEN p.visit IS NOT NULL THEN
     (SELECT max(w.id) FROM visit w WHERE w.page = p.id AND w.id <= :newest AND w.purpose IN ({QUEUED})) END"""
 
-NO_FILE = f"v.purpose IS NOT {Purpose.FILE.value}"
-"""That a visit ``v``, if there is one, did not bring a file."""
+NO_FILE = f"coalesce(v.purpose, 0) NOT IN ({Purpose.FILE.value}, {Purpose.CHECK.value})"
+"""That a visit ``v``, if there is one, did not bring a file, and was not a check."""
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True, dict=True):

@@ -122,7 +122,7 @@ def _count_answered(row: tuple[Any, ...], tally: Tally, seen: Seen, verdict: Ver
     page, site, _, _, _, _, depth, _, status, _, media, language, size, wire, _, _, spent_ms, leads_to, purpose = row
     known, success = seen.known, 200 <= status < 300
     known.flags[page] |= ANSWERED | (BROKEN if status >= 400 else 0)
-    if purpose == Purpose.FILE:  # no page: of it counts only whether it is there
+    if purpose in (Purpose.FILE, Purpose.CHECK):  # no page: of it counts only whether it is there
         return
     _count_answer(tally, site, status, depth, media)
     tally.add(site, "sum", "size", size or 0)

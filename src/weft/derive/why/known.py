@@ -77,7 +77,10 @@ def _outcome(
 
 
 def _admitted(crawl: StoredCrawl, page: Page, found: Found) -> list[str]:
-    """By which rules the page was let in."""
+    """By which rules the page was let in; of a target that was only checked, why it is no page."""
+    if page.reason is not None and page.reason in Reason.__members__:
+        refused, _ = refusal_of(crawl, page.url, Verdict(Reason(page.reason)), page.depth, found)
+        return ["it is no page of the crawl, and was only checked (--check-links)", *refused]
     spec = spec_of(crawl)
     if found.kind == "seed":
         return ["it was admitted as a start address"]

@@ -14,7 +14,7 @@ from weft.fetch.http.causes import Progress
 from weft.fetch.http.watch import received_b
 from weft.fetch.resolve import address_of_host
 from weft.fetch.robots import MAX_BODY_B as ROBOTS_B
-from weft.records import FILE, PAGE, Asked, Lease, Purpose
+from weft.records import CHECK, FILE, PAGE, Asked, Lease, Purpose
 from weft.spec import MAX_SITEMAP_B
 from weft.url import host_of, request_target_of
 
@@ -114,6 +114,8 @@ class Transfer:
             return ROBOTS_B
         if purpose is FILE:
             return self._fetcher.max_file_b
+        if purpose is CHECK:
+            return 0
         return MAX_SITEMAP_B if purpose is Purpose.SITEMAP else self._fetcher.max_size_b
 
     def _ask(self, asked: Asked | None) -> None:

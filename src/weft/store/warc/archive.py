@@ -7,7 +7,18 @@ from datetime import UTC, datetime
 from functools import lru_cache, partial
 
 from weft.errors import Cause
-from weft.records import NOT_MODIFIED, NOWHERE, RENDERED_TYPE, Concluded, Failure, Fetched, FilePosition, Lease, Place
+from weft.records import (
+    CHECK,
+    NOT_MODIFIED,
+    NOWHERE,
+    RENDERED_TYPE,
+    Concluded,
+    Failure,
+    Fetched,
+    FilePosition,
+    Lease,
+    Place,
+)
 from weft.store.visits import StoredBody
 from weft.store.warc.writer import Exchange, RevisitOf, WarcWriter, payload_digest
 
@@ -30,6 +41,8 @@ class WarcArchive:
         """Puts an answer into the archive's buffer; where its record lies."""
         lease, facts = done.lease, done.facts
         moment = _moment(facts.started_ms // 1000)
+        if lease.purpose is CHECK:
+            return NOWHERE
         match answer:
             case Failure(cause=Cause.BUG):
                 return NOWHERE
