@@ -17,13 +17,14 @@ from __future__ import annotations
 from weft.text.version import __version__
 
 __all__ = [
-    "Cause", "CrawlOptions", "Keyword", "LinkRow", "MainText", "Page", "Reason", "Status", "StoredCrawl", "WeftError",
-    "__version__", "crawl", "crawl_sync", "open",
+    "Cause", "CrawlOptions", "ItemRow", "Keyword", "LinkRow", "MainText", "Page", "Reason", "Status", "StoredCrawl",
+    "WeftError", "__version__", "crawl", "crawl_sync", "open",
 ]  # fmt: skip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from weft.api import crawl, crawl_sync, open
+    from weft.derive.items.rows import ItemRow
     from weft.derive.read import LinkRow, Page, Status, StoredCrawl
     from weft.errors import Cause, Reason, WeftError
     from weft.extract.keywords import Keyword
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from weft.options.crawl_options import CrawlOptions
 
 _MODULES = {
-    "Cause": "errors", "CrawlOptions": "options.crawl_options", "Keyword": "extract.keywords",
+    "Cause": "errors", "CrawlOptions": "options.crawl_options", "ItemRow": "derive.items.rows",
+    "Keyword": "extract.keywords",
     "LinkRow": "derive.read", "MainText": "extract.main_text", "Page": "derive.read", "Reason": "errors",
     "Status": "derive.read", "StoredCrawl": "derive.read", "WeftError": "errors", "crawl": "api", "crawl_sync": "api",
     "open": "api",

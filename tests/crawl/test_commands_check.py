@@ -261,6 +261,29 @@ def test_every_damage_is_found(folder: Path, damage: Damage, kind: str) -> None:
     assert "is NOT consistent" in run.stdout
 
 
+@pytest.mark.parametrize(
+    ("damage", "kind"),
+    [
+        (sql("UPDATE item SET page = 999"), "ITEM_WITHOUT_PAGE"),
+        (sql("UPDATE item SET visit = 999"), "ITEM_WITHOUT_VISIT"),
+        (sql("UPDATE item SET visit = (SELECT id FROM visit WHERE page IS NULL)"), "ITEM_WITHOUT_VISIT"),
+        (sql("UPDATE item SET visit = (SELECT visit FROM page WHERE id <> item.page)"), "ITEM_WITHOUT_VISIT"),
+        (sql("DELETE FROM item"), "COUNTER"),
+    ],
+)
+def test_items_belong_to_a_visit_of_their_page(
+    site: Site, weft: Weft, tmp_path: Path, damage: Damage, kind: str
+) -> None:
+    site.page("/", body='<p>ana@brook.si</p><a href="/a">a</a>')
+    site.page("/a")
+    weft("crawl", site.at("/"), "--delay", "0", "--extract", "email", "-o", "crawl")
+    folder = tmp_path / "crawl"
+    assert report_of(folder)["items"] == 1
+    assert kinds_of(folder) == set()
+    damage(folder)
+    assert kind in kinds_of(folder)
+
+
 def test_records_with_and_without_digests_of_their_blocks(site: Site, weft: Weft, tmp_path: Path) -> None:
     """What `--block-digest` adds is proved where it is; a resume may change it, as an older version's folder has it."""
     site.page("/", links=["/a"])

@@ -8,10 +8,12 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from conftest import Weft
 from web import Site
 
+import weft as weft_package
 from weft.demo.server import Served
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
@@ -180,6 +182,58 @@ def test_mistakes_are_told_before_anything_is_asked(
     ended = weft("crawl", staff.url, "-o", "out", option, value)
     assert ended.code == 2 and option in ended.stderr and because in ended.stderr
     assert not staff.paths() and not (weft.folder / "out").exists()
+
+
+# --- from Python
+
+
+def listed(items: list[weft_package.ItemRow]) -> list[dict[str, object]]:
+    """Items of a page as rows, without what is told of other pages."""
+    return [{name: value for name, value in msgspec.to_builtins(item).items() if name != "pages"} for item in items]
+
+
+def of_page(weft: Weft, folder: Path, url: str) -> list[dict[str, object]]:
+    """What `weft items` lists of a page."""
+    found = rows(weft, "items", folder)
+    return [{name: value for name, value in row.items() if name != "pages"} for row in found if row["page"] == url]
+
+
+def test_items_of_a_page(weft: Weft, staff: Site) -> None:
+    """From the table: each page's as `weft items` lists them, with fields of one's own; sure ones only."""
+    folder = crawled(weft, staff, *CONTACTS, *OWN)
+    with weft_package.open(folder) as stored:
+        found = {page.url: page.items for page in stored.pages()}
+    for url, items in found.items():
+        assert listed(items) == of_page(weft, folder, url), url
+    start = found[staff.at("/")]
+    assert [item.value for item in start if item.kind == "email"] == ["ana.novak@brook.si", "info@brook.si"]
+    assert next(item.price for item in start if item.kind == "product") == 1234.5
+    assert all(item.pages is None for item in start)
+
+
+def test_items_of_a_page_while_the_crawl_runs(weft: Weft, staff: Site) -> None:
+    folder = weft.folder / "out"
+    words = {"folder": folder, "delay": 0.0, "sitemaps": "no", "extract": "email"}
+    found = {page.url: page.items for page in weft_package.crawl_sync(staff.url, **words)}
+    assert [item.value for item in found[staff.at("/")]] == ["ana.novak@brook.si", "info@brook.si"]
+    assert found[staff.at("/")][0].obscured == "at-dot"
+
+
+def test_items_of_a_page_that_nobody_looked_for(weft: Weft, staff: Site) -> None:
+    """They are found when they are asked for; what was to be forgotten is not."""
+    folder = crawled(weft, staff)
+    with weft_package.open(folder) as stored:
+        page = stored.page(staff.at("/"))
+        assert page is not None
+        values = [(item.kind, item.value) for item in page.items]
+        assert ("email", "ana.novak@brook.si") in values
+        assert ("social", "https://github.com/brook") in values
+        assert ("email", "x@example.com") not in values
+    assert rows(weft, "items", folder) == []  # nothing was stored
+    assert weft("items", folder, "--forget", "novak").code == 0
+    with weft_package.open(folder) as stored:
+        page = stored.page(staff.at("/"))
+        assert page is not None and page.items == []
 
 
 # --- a stored crawl

@@ -96,6 +96,64 @@ def texts_of(folder: Path) -> dict[str, tuple[str, str]]:
     return {url: (text, keywords) for url, text, keywords in rows}
 
 
+def text_rows(folder: Path) -> dict[str, tuple[object, ...]]:
+    """URL and all columns of each row of the table of texts."""
+    with closing(sqlite3.connect(folder / "crawl.db")) as db:
+        rows = db.execute(
+            "SELECT u.text, t.text, t.markdown, t.language, t.title, t.author, t.published, t.description,"
+            " t.is_article, t.records, t.keywords FROM text t JOIN visit v ON v.id = t.visit JOIN url u ON u.id = v.url"
+        ).fetchall()
+    return {url: tuple(columns) for url, *columns in rows}
+
+
+def test_a_stored_crawl_gets_the_texts_of_a_crawl_that_asked_for_them(pages: Site, tmp_path: Path) -> None:
+    """By `weft extract`: also pages that are no text, are empty, or not found, are as if asked while crawling."""
+    pages.file("/empty", b"", HTML)
+    pages.page("/gone", body="<p>Nobody lives here any more.</p>", status=404)
+    pages.page("/", links=[*(f"/{path.name}" for path in MARKED), "/notes.txt", "/dot", "/empty", "/gone"])
+    kept = crawl_of(pages, tmp_path / "kept", "--text", "--keywords", "10")
+    bare = crawl_of(pages, tmp_path / "bare")
+    asked = len(pages.paths())
+    run = call("extract", bare, "--text", "--keywords", "10")
+    assert run.code == 0, run.stderr
+    assert text_rows(bare) == text_rows(kept)
+    assert len(text_rows(bare)) > len(MARKED)
+    assert f"has {len(text_rows(bare))} texts now" in run.stderr
+    assert len(pages.paths()) == asked
+    assert call("check", bare).code == 0
+    assert call("extract", kept, "--text").code == 0  # fewer keywords than the crawl keeps are not kept
+    assert text_rows(kept) == text_rows(bare)
+    assert call("extract", kept).code == 0  # what the crawl was made for
+    assert text_rows(kept) == text_rows(bare)
+
+
+def test_texts_of_a_stored_crawl_on_all_cores(invented: Callable[..., Served], weft: Weft) -> None:
+    """Of more pages than one process takes at once, together with items."""
+    served = invented(seed=7, hosts=2, pages=150)
+    words = ["--resolve", served.resolve, "--delay", "0"]
+    wanted = ["--keywords", "5", "--extract", "email"]
+    assert weft("crawl", *served.seeds, "-o", "kept", *words, *wanted).code == 0
+    assert weft("crawl", *served.seeds, "-o", "bare", *words).code == 0
+    run = weft("extract", "bare", *wanted)
+    assert run.code == 0, run.stderr
+    bare, kept = (text_rows(weft.folder / name) for name in ("bare", "kept"))
+    assert bare == kept
+    assert len(bare) > 64
+    status = [json.loads(weft("status", name, "--json").stdout)["items"] for name in ("bare", "kept")]
+    assert status[0] == status[1] > 0
+    assert weft("check", "bare").code == 0
+
+
+def test_texts_are_not_shown_by_extract(pages: Site, tmp_path: Path) -> None:
+    folder = crawl_of(pages, tmp_path / "bare")
+    run = call("extract", folder, pages.at(NEWS), "--text")
+    assert run.code == 2
+    assert "--markdown" in run.stderr
+    run = call("extract", folder)
+    assert run.code == 2
+    assert "nothing to extract" in run.stderr
+
+
 @pytest.mark.parametrize("processes", ["1", "2"])
 def test_texts_survive_kills(invented: Callable[..., Served], weft: Weft, processes: str) -> None:
     """After any number of kills each text is there once, as in the undisturbed crawl."""

@@ -131,6 +131,24 @@ def test_links_that_only_scripts_make(weft: Weft, site: Site) -> None:
     assert "/by/fetch" not in weft("show", "out", page, "--body").stdout
 
 
+def test_texts_of_rendered_pages_afterwards(weft: Weft, site: Site) -> None:
+    """`weft extract --text` reads the pages as their scripts left them, as a crawl with --text does."""
+    wrote = " ".join(["The loom stands in the attic, and nobody has seen the shuttle."] * 5)
+    script = f"document.querySelector('main').insertAdjacentHTML('beforeend', '<p>{wrote}</p>')"
+    site.page("/", body=f"<main><h1>Looms</h1></main><script>{script}</script><a href=/by/hand>x</a>")
+    site.page("/by/hand", body="<p>Warp and weft.</p>")
+    texts = "SELECT u.text, t.text, t.markdown, t.keywords FROM text t JOIN visit v ON v.id = t.visit"
+    query = f"{texts} JOIN url u ON u.id = v.url ORDER BY u.text"
+    for name, words in (("kept", ("--keywords", "5")), ("bare", ())):
+        run = weft("crawl", site.url, "-o", name, *FAST, *RENDER, *words)
+        assert run.code == 0, run.stderr
+    run = weft("extract", "bare", "--keywords", "5")
+    assert run.code == 0, run.stderr
+    found = rows(weft.folder / "bare", query)
+    assert found == rows(weft.folder / "kept", query)
+    assert wrote in str(found[0][1])
+
+
 def test_a_crawl_that_is_killed_and_resumed_finds_the_same(weft: Weft, site: Site) -> None:
     """Killed at three moments, the crawl ends with the pages and links of one that was never disturbed."""
     script_site(site)

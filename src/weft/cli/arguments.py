@@ -26,7 +26,7 @@ EXAMPLES = {
     "links": "weft links example.org --from-url https://example.org/\n  weft links example.org --broken -o broken.csv",
     "items": "weft items example.org --kind email --unique\n  weft items example.org -o items.csv",
     "extract": (
-        "weft extract example.org --extract email,phone"
+        "weft extract example.org --extract email,phone\n  weft extract example.org --text --keywords 10"
         "\n  weft extract example.org https://example.org/shop --select 'price=.price::text'"
     ),
     "stats": "weft stats example.org\n  weft stats example.org -o report.html",
@@ -207,7 +207,7 @@ def _extract(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-c", "--config", metavar="FILE", help="read what to extract from a TOML file")
     _format(parser)
     _to_file(parser)
-    _add_options(parser, lambda option: option.section == "harvest")
+    _add_options(parser, lambda option: option.section in ("harvest", "extract"))
 
 
 def _stats(parser: argparse.ArgumentParser) -> None:

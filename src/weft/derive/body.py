@@ -17,6 +17,7 @@ from weft.text.human import command
 if TYPE_CHECKING:
     from turbohtml import Element
 
+    from weft.derive.items.rows import ItemRow
     from weft.derive.read import LinkRow, StoredCrawl
     from weft.extract.main_text import MainText
 
@@ -90,6 +91,15 @@ class Content(NamedTuple):
         """The links of the page with this URL."""
         with self._crawl_at_hand() as crawl:
             return list(crawl.links(source=url))
+
+    def items(self) -> list[ItemRow]:
+        """The items of the page."""
+        from weft.derive.items.rows import items_of_page
+
+        if self.visit is None:
+            return []
+        with self._crawl_at_hand() as crawl:
+            return items_of_page(crawl, self.page, self.visit)
 
     def select(self, url: str, selector: str) -> list[Element]:
         """The elements that a CSS selector finds, their addresses absolute; none where it is no HTML."""

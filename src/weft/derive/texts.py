@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from weft.derive.body import answer_of_visit, page_of
-from weft.extract.main_text import MainText, read_main_text, read_plain_text
+from weft.extract.main_text import MainText, left_out, read_main_text, read_plain_text
 from weft.records import PageText
 
 if TYPE_CHECKING:
@@ -25,15 +25,29 @@ def main_text_of(crawl: StoredCrawl, visit: int, keywords: int = 0) -> MainText 
     return stored if stored is not None else _read_anew(crawl, visit, keywords)
 
 
+def text_row_of(crawl: StoredCrawl, visit: int, keywords: int) -> PageText | None:
+    """The row that a crawl with ``--text`` keeps of a visit; None of an answer that is no text.
+
+    ``WeftError`` where the body cannot be had.
+    """
+    try:
+        found = _read_anew(crawl, visit, keywords)
+    except MemoryError:
+        return left_out("it took too much memory")
+    return None if found is None else found.stored()
+
+
 def _stored(crawl: StoredCrawl, visit: int, keywords: int) -> MainText | None:
-    """The text as the crawl kept it; None where it kept none, or fewer keywords."""
-    if not crawl.has_texts or keywords > crawl.spec.extract.keywords:
+    """The text as it is kept; None where none is, or with fewer keywords."""
+    if not crawl.has_texts:
         return None
     row = crawl.connection.execute(_STORED, (visit,)).fetchone()
     if row is None:
         return None
     *others, is_article, records, found = row
-    return MainText.of_row(msgspec.convert([*others, bool(is_article), records, found], PageText), keywords)
+    text = MainText.of_row(msgspec.convert([*others, bool(is_article), records, found], PageText), keywords)
+    is_all = keywords <= crawl.spec.extract.keywords or len(text.keywords or ()) == keywords
+    return text if is_all else None
 
 
 def _read_anew(crawl: StoredCrawl, visit: int, keywords: int) -> MainText | None:

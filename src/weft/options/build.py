@@ -17,9 +17,10 @@ from weft.options.reference import readable
 from weft.options.sites import settings_of
 from weft.options.toml import Given, SpecFile, read_toml, withheld_secrets, write_toml, written_value
 from weft.options.values import Context, Value
-from weft.spec import CrawlSpec, Harvest, Mode, Order, Politeness, Run
+from weft.spec import CrawlSpec, Extract, Harvest, Mode, Order, Politeness, Run
 
 SPEC_FILE = "crawl.toml"  # as in weft.folder, which help need not load
+EXTRACTED = ("harvest", "extract")  # the sections of what a stored crawl is searched for
 LEAST_SKIPPED = 0.5  # texts less alike than this share too little to be looked up page by page
 RCCRAWLER = ".ini"
 TARANTULA = ".conf"
@@ -97,12 +98,13 @@ def resume_order(
     return Order(_with_secret_names(msgspec.structs.replace(spec, seeds=file.seeds)), run)
 
 
-def harvest_order(arguments: Mapping[str, object], *, config: str | None, warn: Warn) -> Harvest:
-    """What ``weft extract`` is to look for: by its options, and by those of a TOML file."""
+def harvest_order(arguments: Mapping[str, object], *, config: str | None, warn: Warn) -> tuple[Harvest, Extract]:
+    """The items and texts that ``weft extract`` is to look for: by its options, and by those of a TOML file."""
     file = read_toml(Path(config)) if config is not None else None
     given = file.given if file is not None else {}
-    wanted = {name: one for name, one in given.items() if BY_NAME[name].section == "harvest"}
-    return _assembled([wanted, arguments_layer(arguments, warn)])[0].harvest
+    wanted = {name: one for name, one in given.items() if BY_NAME[name].section in EXTRACTED}
+    spec = _assembled([wanted, arguments_layer(arguments, warn)])[0]
+    return spec.harvest, spec.extract
 
 
 def read_spec(path: Path) -> CrawlSpec:

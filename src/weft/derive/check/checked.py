@@ -40,6 +40,10 @@ class Checked:
         """The number that a query finds."""
         return int(self.db.execute(query).fetchone()[0] or 0)
 
+    def has_table(self, name: str) -> bool:
+        """Whether the schema has a table: a crawl of an earlier version may have fewer."""
+        return self.count(f"SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '{name}'") > 0
+
     def some(self, kind: str, query: str, sentence: str) -> None:
         """A problem for each row of a query that should find none; the row fills the sentence."""
         for row in self.db.execute(query):

@@ -142,6 +142,21 @@ def check_visits(checked: Checked) -> None:
     checked.some("VISIT_WITHOUT_PAGE", _VISIT_WITHOUT_PAGE, "visit {0}: its page does not exist")
 
 
+def check_items(checked: Checked) -> None:
+    """Every item has its page, and the visit of that page that found it."""
+    if not checked.has_table("item"):
+        return
+    checked.report.items = total = checked.count("SELECT count(*) FROM item")
+    for item, value, page, is_known, visit, visit_page in checked.rows("items", _ITEMS, total):
+        name = f"item {item}, {value}"
+        if not is_known:
+            checked.problem("ITEM_WITHOUT_PAGE", f"{name}: its page {page} does not exist")
+        if visit_page is None:
+            checked.problem("ITEM_WITHOUT_VISIT", f"{name}: visit {visit} of a page does not exist")
+        elif visit_page != page:
+            checked.problem("ITEM_WITHOUT_VISIT", f"{name}: visit {visit} is not one of its page")
+
+
 def check_counters(checked: Checked) -> None:
     """The counters, by which limits end a crawl, are what the tables hold."""
     kept = dict(checked.db.execute("SELECT name, value FROM counter").fetchall())
@@ -155,6 +170,8 @@ def check_counters(checked: Checked) -> None:
         "bytes": checked.count("SELECT sum(size_wire) FROM visit"),
         "bugs": checked.count("SELECT count(*) FROM bug"),
     }
+    if checked.has_table("item"):
+        held["items"] = checked.report.items
     if "asked" in kept:  # an earlier version did not keep these
         held |= {
             "asked": checked.count("SELECT count(*) FROM site WHERE first_access_ms IS NOT NULL"),
@@ -190,6 +207,11 @@ WHERE purpose = {Purpose.PAGE.value} AND status BETWEEN 200 AND 299 AND detail I
 """
 _FORBIDDEN = f"FROM page WHERE state = 'E' AND cause = '{Cause.ROBOTS_DISALLOWED.value}'"
 _ERROR_PAGES = "SELECT count(*) FROM page p JOIN visit v ON v.id = p.visit WHERE p.state = 'C' AND v.status >= 400"
+_ITEMS = """
+SELECT i.id, i.value, i.page, p.id IS NOT NULL, i.visit, v.page
+FROM item i LEFT JOIN page p ON p.id = i.page LEFT JOIN visit v ON v.id = i.visit
+WHERE i.id > :after ORDER BY i.id LIMIT :most
+"""
 _PACKS = """
 SELECT l.visit, l.links, v.out_links, v.detail FROM link_pack l LEFT JOIN visit v ON v.id = l.visit
 WHERE l.visit > :after ORDER BY l.visit LIMIT :most

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from weft.derive.check.archive import check_archive
 from weft.derive.check.checked import Checked
-from weft.derive.check.database import check_counters, check_links, check_pages, check_urls, check_visits, is_sound
+from weft.derive.check.database import (
+    check_counters,
+    check_items,
+    check_links,
+    check_pages,
+    check_urls,
+    check_visits,
+    is_sound,
+)
 from weft.derive.check.index import check_index
 from weft.derive.check.report import Report
 from weft.derive.read import StoredCrawl
@@ -41,6 +49,7 @@ def _check_all(checked: Checked) -> None:
     check_pages(checked)
     check_links(checked)
     check_visits(checked)
+    check_items(checked)
     check_counters(checked)
     check_archive(checked)
     if checked.archived and not checked.killed and last is not None:

@@ -22,6 +22,7 @@ class Report(msgspec.Struct, kw_only=True):
     pages: int = 0
     visits: int = 0
     links: int = 0
+    items: int = 0
     urls: int = 0
     warc_files: int = 0
     warc_records: int = 0

@@ -1,11 +1,13 @@
-"""Extraction over a stored crawl: on all cores, without the network; the same items as if asked while crawling."""
+"""Extraction over a stored crawl: on all cores, without the network; the same as if asked while crawling."""
 
 from __future__ import annotations
 
 import os
+import sqlite3
+import time
+import traceback
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from multiprocessing import get_context
 from typing import NamedTuple
 
@@ -15,13 +17,15 @@ from weft.db.connection import open_writer
 from weft.db.schema import MIGRATIONS
 from weft.derive.body import answer_of_visit, page_of
 from weft.derive.read import StoredCrawl
+from weft.derive.texts import text_row_of
 from weft.errors import WeftError
 from weft.extract.extractor import NOTHING, Extracted, Extractor
 from weft.parse.source import READING
 from weft.ports import Progress, silent
-from weft.records import RENDERED_TYPE, Item
-from weft.spec import Harvest
+from weft.records import RENDERED_TYPE, Item, PageText, Purpose
+from weft.spec import Extract, Harvest
 from weft.store.items import Items
+from weft.store.visits import write_texts
 
 _PAGES_AT_ONCE = 64
 
@@ -36,39 +40,68 @@ class Page(NamedTuple):
     encoding: str | None
 
 
+class Wanted(NamedTuple):
+    """What is looked for: items, and main texts with their keywords."""
+
+    items: Harvest
+    texts: Extract
+
+    @property
+    def is_anything(self) -> bool:
+        """Whether anything is looked for."""
+        return self.items.is_wanted or self.texts.wants_text
+
+
+class Read(NamedTuple):
+    """What one page holds."""
+
+    items: list[Item] | None = None  # None where none are looked for
+    text: PageText | None = None
+    is_gone: bool = False  # its body is gone from the archive
+    bug: str = ""  # the traceback, where a bug took what it holds
+
+
 class Outcome(msgspec.Struct, frozen=True):
     """What became of an extraction."""
 
     pages: int
     items: int
+    texts: int
     unread: int  # pages whose bodies are gone from the archive
+    bugs: int  # pages that a bug of weft kept from being read
 
 
-def extract_again(crawl: StoredCrawl, wanted: Harvest, progress: Progress = silent) -> Outcome:
-    """Puts the items of all pages in the place of those of the same kinds. The caller holds the folder's lock."""
-    names = Extractor(wanted, READING).names
-    total = crawl.scalar("SELECT count(*) FROM page WHERE visit IS NOT NULL")
+def extract_again(crawl: StoredCrawl, wanted: Wanted, progress: Progress = silent) -> Outcome:
+    """Puts what all pages hold in the place of what is there of the same kinds. The caller holds the folder's lock."""
+    names = Extractor(wanted.items, READING).names
+    total = crawl.scalar(f"SELECT count(*) {_PAGES}")
     database = open_writer(crawl.folder.db, MIGRATIONS)
-    pages = unread = 0
+    pages = unread = bugs = 0
     try:
         items = Items(database.connection)
         for done in _batches(crawl, wanted):
-            with database.transaction():
-                for page, found in done:
+            with database.transaction() as connection:
+                for page, read in done:
                     pages += 1
-                    if found is None:
-                        unread += 1
-                    else:
-                        items.replace(page.visit, page.id, names, found)
+                    unread += read.is_gone
+                    if read.items is not None:
+                        items.replace(page.visit, page.id, names, read.items)
+                    if read.bug:
+                        bugs += 1
+                        connection.execute(_BUG, (int(time.time() * 1000), page.url, read.bug))
+                write_texts(connection, [(page.visit, read.text) for page, read in done if read.text is not None])
             progress("extracting", pages, total)
         with database.transaction() as connection:
-            connection.execute(
-                "INSERT OR REPLACE INTO counter VALUES('items', (SELECT count(*) FROM item))",
-            )
-            count = connection.execute("SELECT value FROM counter WHERE name = 'items'").fetchone()[0]
+            counts = {name: _count(connection, name) for name in ("item", "text", "bug")}
+            kept = [("items", counts["item"]), ("bugs", counts["bug"])]
+            connection.executemany("INSERT OR REPLACE INTO counter VALUES(?, ?)", kept)
     finally:
         database.close()
-    return Outcome(pages, int(count), unread)
+    return Outcome(pages, counts["item"], counts["text"], unread, bugs)
+
+
+def _count(connection: sqlite3.Connection, table: str) -> int:
+    return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
 def extract_page(crawl: StoredCrawl, page_id: int, extractor: Extractor) -> Extracted:
@@ -77,8 +110,8 @@ def extract_page(crawl: StoredCrawl, page_id: int, extractor: Extractor) -> Extr
     return NOTHING if row is None else _extracted(crawl, Page(*row), extractor)
 
 
-def _batches(crawl: StoredCrawl, wanted: Harvest) -> Iterator[list[tuple[Page, list[Item] | None]]]:
-    """The items of all pages, in batches, in the order of the pages."""
+def _batches(crawl: StoredCrawl, wanted: Wanted) -> Iterator[list[tuple[Page, Read]]]:
+    """What all pages hold, in batches, in the order of the pages."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     batches = _pages(crawl)
     first = next(batches, None)
@@ -86,10 +119,10 @@ def _batches(crawl: StoredCrawl, wanted: Harvest) -> Iterator[list[tuple[Page, l
         return
     second = next(batches, None)
     if cores < 2 or second is None:
-        read = partial(_read_batch, crawl, Extractor(wanted, READING))
-        yield read(first)
+        reader = _Reader(crawl, wanted)
+        yield reader.read_all(first)
         for batch in (second, *batches) if second is not None else ():
-            yield read(batch)
+            yield reader.read_all(batch)
         return
     with ProcessPoolExecutor(
         cores, mp_context=get_context("spawn"), initializer=_begin, initargs=(str(crawl.folder.path), wanted)
@@ -103,25 +136,37 @@ def _batches(crawl: StoredCrawl, wanted: Harvest) -> Iterator[list[tuple[Page, l
             yield one.result()
 
 
-_worker: list[tuple[StoredCrawl, Extractor]] = []  # what a process of the pool has, once it has begun
+class _Reader:
+    """Reads what pages hold."""
 
+    def __init__(self, crawl: StoredCrawl, wanted: Wanted) -> None:
+        self._crawl = crawl
+        self._extractor = Extractor(wanted.items, READING) if wanted.items.is_wanted else None
+        self._texts = wanted.texts
 
-def _begin(folder: str, wanted: Harvest) -> None:
-    _worker.append((StoredCrawl(folder), Extractor(wanted, READING)))
+    def read_all(self, pages: list[Page]) -> list[tuple[Page, Read]]:
+        return [(page, self._read(page)) for page in pages]
 
-
-def _read_in_worker(pages: list[Page]) -> list[tuple[Page, list[Item] | None]]:
-    return _read_batch(*_worker[0], pages)
-
-
-def _read_batch(crawl: StoredCrawl, extractor: Extractor, pages: list[Page]) -> list[tuple[Page, list[Item] | None]]:
-    found: list[tuple[Page, list[Item] | None]] = []
-    for page in pages:
+    def _read(self, page: Page) -> Read:
         try:
-            found.append((page, _extracted(crawl, page, extractor).items))
+            items = _extracted(self._crawl, page, self._extractor).items if self._extractor is not None else None
+            wanted = self._texts
+            return Read(items, text_row_of(self._crawl, page.visit, wanted.keywords) if wanted.wants_text else None)
         except WeftError:
-            found.append((page, None))
-    return found
+            return Read(is_gone=True)
+        except Exception:  # the border to the parser and to patterns of the user: the other pages are read all the same
+            return Read(bug=traceback.format_exc())
+
+
+_worker: list[_Reader] = []  # what a process of the pool has, once it has begun
+
+
+def _begin(folder: str, wanted: Wanted) -> None:
+    _worker.append(_Reader(StoredCrawl(folder), wanted))
+
+
+def _read_in_worker(pages: list[Page]) -> list[tuple[Page, Read]]:
+    return _worker[0].read_all(pages)
 
 
 def _extracted(crawl: StoredCrawl, page: Page, extractor: Extractor) -> Extracted:
@@ -153,7 +198,9 @@ def _pages(crawl: StoredCrawl) -> Iterator[list[Page]]:
         yield [Page(*row) for row in rows]
 
 
-_PAGE = """
-SELECT p.id, v.id, u.text, coalesce(v.type, ''), v.encoding FROM page p JOIN visit v ON v.id = p.visit
-       JOIN url u ON u.id = v.url WHERE v.status BETWEEN 200 AND 299
+_PAGES = f"""
+FROM page p JOIN visit v ON v.id = p.visit JOIN url u ON u.id = v.url
+WHERE v.status BETWEEN 200 AND 299 AND v.purpose = {Purpose.PAGE.value}
 """
+_PAGE = f"SELECT p.id, v.id, u.text, coalesce(v.type, ''), v.encoding {_PAGES}"
+_BUG = "INSERT INTO bug(at_ms, url, traceback) VALUES(?, ?, ?)"

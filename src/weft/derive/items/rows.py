@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import groupby
 from keyword import iskeyword
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from weft.derive.read import StoredCrawl
 from weft.derive.read.model import COUNTED_VISIT
+from weft.spec import Harvest
 from weft.text.dates import iso_of_ms
+
+if TYPE_CHECKING:
+    from weft.extract.extractor import Extractor
 
 SURE = 0.5
 """Items with less confidence are shown only when they are asked for."""
@@ -34,7 +39,7 @@ class ItemRow(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float
     first_seen: str | None
     last_seen: str | None
-    pages: int
+    pages: int | None  # None where they were not counted
     noindex: bool
 
 
@@ -81,7 +86,12 @@ def row_type(crawl: StoredCrawl, wanted: Wanted) -> type[ItemRow]:
         " ORDER BY i.id",
         wanted.kinds,
     )
-    columns = dict.fromkeys(_column_of(name) for (name,) in names)
+    return _row_with(tuple(dict.fromkeys(_column_of(name) for (name,) in names)))
+
+
+@cache
+def _row_with(columns: tuple[str, ...]) -> type[ItemRow]:
+    """The row with these columns more."""
     if not columns:
         return ItemRow
     made = msgspec.defstruct(
@@ -111,6 +121,58 @@ def items_of(crawl: StoredCrawl, wanted: Wanted, kind: type[ItemRow]) -> Iterato
             if one.visit == one.counted and (wanted.doubtful or one.confidence >= SURE):
                 first_ms, last_ms = seen[one.kind, one.value]
                 yield make(one, _Sum(pages.get((one.kind, one.value), 1), first_ms, last_ms))
+
+
+def items_of_page(crawl: StoredCrawl, page: int, visit: int) -> list[ItemRow]:
+    """The sure items that a visit of a page found; on how many other pages they stand is not counted.
+
+    Where a crawl looked for no items and has none, the contacts of the page are looked for now.
+    """
+    of_page = _stored_of(crawl, page) if _has_items(crawl) else []
+    if not of_page and not _has_looked(crawl):
+        of_page = _found_now(crawl, page, visit)
+    sure = [one for one in of_page if one.visit == visit and one.confidence >= SURE]
+    names = [name for one in sure if one.fields for name in msgspec.json.decode(one.fields)]
+    make = _maker(_row_with(tuple(dict.fromkeys(map(_column_of, names)))))
+    seen = _seen_on_page(of_page)
+    rows = (make(one, _Sum(1, *seen[one.kind, one.value])) for one in sure)
+    return [msgspec.structs.replace(row, pages=None) for row in rows]
+
+
+def _stored_of(crawl: StoredCrawl, page: int) -> list[_Stored]:
+    values = {"page": page, "newest": crawl.newest_visit()}
+    return [_Stored(*row) for row in crawl.connection.execute(_ITEMS_OF_PAGE, values)]
+
+
+def _has_looked(crawl: StoredCrawl) -> bool:
+    """Whether items were looked for, while crawling or afterwards, or were to be forgotten."""
+    return crawl.spec.harvest.is_wanted or (
+        _has_items(crawl) and crawl.scalar("SELECT EXISTS(SELECT 1 FROM item) OR EXISTS(SELECT 1 FROM forgotten)") > 0
+    )
+
+
+def _found_now(crawl: StoredCrawl, page: int, visit: int) -> list[_Stored]:
+    """The contacts of a page. ``WeftError`` where its body cannot be had."""
+    from weft.derive.items.again import extract_page  # only where the table has nothing to give
+
+    url, started_ms, noindex = crawl.connection.execute(_VISIT, (visit,)).fetchone()
+    return [
+        _Stored(
+            page=page, visit=visit, kind=item.kind, value=item.value, context=item.context, obscured=item.obscured,
+            position=item.position, confidence=item.confidence, fields=item.fields or None, url=url,
+            started_ms=started_ms, noindex=bool(noindex), counted=visit,
+        )
+        for item in extract_page(crawl, page, _contacts()).items
+    ]  # fmt: skip
+
+
+@cache
+def _contacts() -> Extractor:
+    """What looks for addresses, numbers and profiles."""
+    from weft.extract.extractor import Extractor
+    from weft.parse.source import READING
+
+    return Extractor(Harvest(kinds=("email", "phone", "social")), READING)
 
 
 def _has_items(crawl: StoredCrawl) -> bool:
@@ -204,12 +266,17 @@ def _column_of(name: str) -> str:
     return column
 
 
-# A chunk takes whole pages: all items of those among the next pages that have any.
-_ITEMS = f"""
+_ITEM = f"""
 SELECT i.page, i.visit, i.kind, i.value, i.context, i.obscured, i.position, i.confidence, i.fields,
-       coalesce(u.text, o.text), v.started_ms, v.noindex, {COUNTED_VISIT}
+       coalesce(u.text, o.text), v.started_ms, v.noindex, {COUNTED_VISIT}"""
+_JOINED = """
+     JOIN page p ON p.id = i.page JOIN visit v ON v.id = i.visit JOIN url o ON o.id = p.id
+     LEFT JOIN url u ON u.id = p.url"""
+# A chunk takes whole pages: all items of those among the next pages that have any.
+_ITEMS = f"""{_ITEM}
 FROM (SELECT DISTINCT page AS id FROM item WHERE page > :after ORDER BY page LIMIT :most) n
-     JOIN item i ON i.page = n.id JOIN page p ON p.id = i.page JOIN visit v ON v.id = i.visit JOIN url o ON o.id = p.id
-     LEFT JOIN url u ON u.id = p.url
+     JOIN item i ON i.page = n.id {_JOINED}
 WHERE i.visit <= :newest {{kinds}} ORDER BY i.page, i.id
 """
+_ITEMS_OF_PAGE = f"{_ITEM} FROM item i {_JOINED} WHERE i.page = :page AND i.visit <= :newest ORDER BY i.id"
+_VISIT = "SELECT u.text, v.started_ms, v.noindex FROM visit v JOIN url u ON u.id = v.url WHERE v.id = ?"

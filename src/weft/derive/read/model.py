@@ -13,6 +13,7 @@ from weft.records import Purpose, RunState
 if TYPE_CHECKING:
     from turbohtml import Element
 
+    from weft.derive.items.rows import ItemRow
     from weft.extract.keywords import Keyword
     from weft.extract.main_text import MainText
 
@@ -104,6 +105,15 @@ class Page(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def links(self) -> list[LinkRow]:
         """The links of the page, in their order."""
         return self.content.links(self.url)
+
+    @property
+    def items(self) -> list[ItemRow]:
+        """The items of the page, as `weft items` gives them; of each, ``pages`` is None.
+
+        Of a crawl that looked for no items: the e-mail addresses, phone numbers and profiles of the page, looked for
+        now. Then errors as of ``body``.
+        """
+        return self.content.items()
 
     def select(self, selector: str) -> list[Element]:
         """The elements that a CSS selector finds, their addresses absolute; none where the body is no HTML.
