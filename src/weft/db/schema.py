@@ -226,9 +226,16 @@ def keep_items(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE TABLE forgotten(pattern TEXT PRIMARY KEY, at_ms INTEGER NOT NULL) WITHOUT ROWID")
 
 
+def name_the_links_of_documents(connection: sqlite3.Connection) -> None:
+    """The kind of the links inside of documents (G5)."""
+    kind = LinkKind.DOCUMENT
+    connection.execute("INSERT OR IGNORE INTO link_kind VALUES(?, ?)", (kind.value, kind.label))
+
+
 MIGRATIONS = (
     create, keep_duplicates, sort_the_seen_set, find_sketches, narrow_the_queue, name_the_urls_of_pages, keep_texts,
     keep_what_orders_were_told, tell_the_places_of_documents, keep_renderings, keep_items, keep_files,
+    name_the_links_of_documents,
 )  # fmt: skip
 VERSION = len(MIGRATIONS)
 _VERSION_WITH_PAGE_URL = 6

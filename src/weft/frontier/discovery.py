@@ -7,6 +7,7 @@ look-ups here; what is known is changed by UPDATE at once.
 from __future__ import annotations
 
 import sqlite3
+from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
@@ -109,6 +110,21 @@ class Discovery:
         info = self._info(url_id, self.row(page)) if page else pack(url_id, DEPTH_MAX, 0)
         self.seen.recent.put(url, info)
         return url_id
+
+    def mention(self, links: Links, source: str) -> tuple[str, int]:
+        """Links that bring nothing in, as they are stored, and how many lead to other sites."""
+        self.prefetch(links.targets)
+        infos = memoryview(array("Q", map(self._mentioned, links.targets)))
+        external = self._page_site_of(source).external_links(links.targets)
+        return packed_links(links, infos, bytearray(len(links.targets))), external
+
+    def _mentioned(self, url: str) -> int:
+        """What is known of a URL. One that is new gets a name, of its page where another spelling has one."""
+        info = self.seen.recent.find(url)
+        if info is not None:
+            return info
+        known = self.seen.id_of_key(self._normalizer.key(url), url) if url.startswith("http") else None
+        return pack(self.spelling(url, self.page_of(known) if known is not None else 0), DEPTH_MAX, 0)
 
     def text(self, url_id: int) -> str:
         new = self._new_urls.get(url_id)
