@@ -88,6 +88,7 @@ class LinkKind(IntEnum):
     STYLE = 14
     MEDIA = 15
     EMBED = 16
+    DOCUMENT = 17
 
     @property
     def label(self) -> str:

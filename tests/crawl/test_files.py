@@ -368,6 +368,71 @@ def test_what_documents_say(site: Site, weft: Weft) -> None:
     assert "f.docx" not in found  # it is an image, by its content
 
 
+RELATIONS = (
+    '<Relationships xmlns="r"><Relationship Id="a" Type="http://x/relationships/hyperlink" Target="{}"'
+    ' TargetMode="External"/><Relationship Id="b" Type="http://x/relationships/hyperlink" Target="#here"/>'
+    '<Relationship Id="c" Type="http://x/relationships/image" Target="http://x/no.png" TargetMode="External"/>'
+    "</Relationships>"
+)
+
+
+def linking_pdf(targets: list[str]) -> bytes:
+    """A PDF of two pages that both link to these."""
+    links = "".join(
+        f"<</Type/Annot/Subtype/Link/Rect[0 0 9 9]/A<</S/URI/URI({target})>>>>" for target in [*targets, targets[0]]
+    )
+    page = f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]/Annots[{links}]>>"
+    objects = ["<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[3 0 R 4 0 R]/Count 2>>", page, page]
+    body = "%PDF-1.4\n" + "".join(f"{number} 0 obj{content}endobj\n" for number, content in enumerate(objects, 1))
+    return f"{body}trailer<</Root 1 0 R/Size 5>>\n%%EOF\n".encode()
+
+
+def test_links_inside_documents(site: Site, weft: Weft) -> None:
+    """They are links of the file, of a kind of their own; known pages and new addresses; nothing is asked for them."""
+    site.page("/", ["/a.pdf", "/b.docx", "/c.odt", "/d.pptx", "/e.pdf", "/f.docx", "/page"])
+    site.page("/page")
+    inside = {
+        "a.pdf": [site.at("/page"), site.at("/deep/../other"), "http://elsewhere.test/x", "mailto:ana@brook.si"],
+        "b.docx": [site.at("/other")],
+        "c.odt": [site.at("/page")],
+        "d.pptx": [site.at("/slide"), site.at("/other")],
+        "e.pdf": [],
+    }
+    site.file("/a.pdf", linking_pdf(inside["a.pdf"]), "application/pdf")
+    word = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+    relations = {"word/_rels/document.xml.rels": RELATIONS.format(inside["b.docx"][0])}
+    site.file("/b.docx", office({"word/document.xml": "<d/>", **relations}), word)
+    content = (
+        f'<d xmlns:text="t" xmlns:xlink="http://www.w3.org/1999/xlink"><text:a xlink:href="{site.at("/page")}"/></d>'
+    )
+    site.file("/c.odt", office({"content.xml": content}), "application/vnd.oasis.opendocument.text")
+    slides = {f"ppt/slides/slide{number}.xml": SLIDE.format(number) for number in (1, 2)}
+    for number, target in enumerate(inside["d.pptx"], start=1):
+        slides[f"ppt/slides/_rels/slide{number}.xml.rels"] = RELATIONS.format(target)
+    show = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+    site.file("/d.pptx", office(slides), show)
+    site.file("/e.pdf", pdf(1), "application/pdf")
+    site.file("/f.docx", office({"word/document.xml": "<d/>", "word/_rels/document.xml.rels": "<broken"}), word)
+    folder = crawl(weft, site.at("/"), "--documents")
+    inside["a.pdf"][1] = site.at("/other")
+    for name, targets in inside.items():
+        listed = [
+            json.loads(line) for line in weft("links", folder, "--from-url", site.at(f"/{name}")).stdout.splitlines()
+        ]
+        assert [row["target"] for row in listed] == targets, name
+        assert {row["kind"] for row in listed} <= {"document"}
+        assert not any(row["followed"] for row in listed)
+    counts = rows(folder, "SELECT url, links FROM file WHERE error IS NULL")
+    known = {name: len(targets) for name, targets in inside.items()}
+    assert {str(url).rpartition("/")[2]: count for url, count in counts} == {**known, "f.docx": None}
+    assert site.asked("/other") == site.asked("/slide") == 0
+    assert weft("check", folder).code == 0, weft("check", folder).stdout
+    resumed = weft("resume", folder)
+    assert resumed.code == 0, resumed.stderr
+    assert weft("check", folder).code == 0
+    assert json.loads(weft("status", folder, "--json").stdout)["waiting"] == 0
+
+
 def test_a_document_that_takes_too_long_or_too_much_costs_only_itself() -> None:
     slow = DocumentProcess(time_s=0.0)
     with closing(slow):

@@ -6,6 +6,7 @@ import contextlib
 import selectors
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -13,10 +14,12 @@ import msgspec
 
 from weft.errors import FolderError
 from weft.extract.document_process import ANSWER, FRAME
-from weft.extract.documents import Document
+from weft.extract.documents import MAX_REFERENCE, Document
 from weft.fetch.decode import decode_body
+from weft.records import LinkKind, Links
 from weft.store.documents import StoredDocument
 from weft.store.warc.reader import read_record
+from weft.url import Resolver
 
 MEMORY_B: Final = 1_000_000_000  # of address space
 TIME_S: Final = 120.0  # for one document
@@ -81,6 +84,16 @@ class DocumentProcess:
         process.kill()
         with contextlib.suppress(BrokenPipeError):
             process.communicate()
+
+
+def links_of_document(references: Sequence[str], url: str) -> Links:
+    """The links of the document with this URL; what leads nowhere is left out."""
+    resolve, links = Resolver(url).resolve, Links()
+    for reference in references:
+        target = resolve(reference)
+        if target is not None and len(target[0]) <= MAX_REFERENCE:
+            links.add(target[0], LinkKind.DOCUMENT.value, fragment=target[1])
+    return links
 
 
 def encodings_of(headers: str) -> list[str]:

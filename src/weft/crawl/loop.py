@@ -62,6 +62,10 @@ class Loop:
 
     # ---- from outside ----------------------------------------------------------------------------------------
 
+    def found_links(self, count: int) -> None:
+        """Counts links that were found after the crawl, in documents."""
+        self._totals["links"] += count
+
     def stop(self, reason: StopReason = StopReason.STOPPED) -> None:
         """Takes no more; what is under way may finish within the grace time. A second call ends at once."""
         self._ends_now = self._stop is not None

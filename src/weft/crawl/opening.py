@@ -23,7 +23,7 @@ from weft.ports import Workers
 from weft.records import Ending, Progress, StopReason
 from weft.seeds.lists import Seed
 from weft.spec import CrawlSpec
-from weft.store.documents import keep_document, unread_documents
+from weft.store.documents import keep_document, keep_links, unread_documents
 from weft.store.state import StoredState
 from weft.store.visits import SqlStore
 from weft.store.warc.cdxj import stored_rows, write_cdxj
@@ -244,18 +244,19 @@ class OpenCrawl:
         ended_ms = self._clock.epoch_ms()
         with self._database.transaction():
             self._state.close_files(positions)
+        if self.spec.keep.archive and self.spec.files.documents:
+            await self._read_documents()
+        with self._database.transaction():
             self._frontier.close()
         if self.spec.keep.archive:
             write_cdxj(stored_rows(self._database.connection), self.folder.cdxj)
-            if self.spec.files.documents:
-                await self._read_documents()
         with self._database.transaction():
             self._state.end_run(ended_ms, reason.value)
         return reason
 
     async def _read_documents(self) -> None:
         """Reads the documents that came, until there are no more, or a stop is asked for: the next run goes on."""
-        from weft.crawl.document_reading import DocumentProcess  # only where documents are stored
+        from weft.crawl.document_reading import DocumentProcess, links_of_document  # only where documents are stored
         from weft.extract.documents import is_readable
 
         connection = self._database.connection
@@ -265,7 +266,16 @@ class OpenCrawl:
                     return
                 said = await asyncio.to_thread(process.read_stored, self.folder.warc, document)
                 with self._database.transaction():
-                    keep_document(connection, document.visit, *msgspec.structs.astuple(said))
+                    keep_document(
+                        connection, document.visit, said.title, said.author, said.pages, said.text, said.problem
+                    )
+                    if said.links is not None:
+                        links = links_of_document(said.links, document.url)
+                        packed, external = self._frontier.mention(links, document.url)
+                        keep_links(connection, document.visit, packed, len(links), external)
+                        self._loop.found_links(len(links))
+                    self._frontier.flush()
+                self._frontier.committed()
 
     def _ending(self, *, is_done: bool) -> Ending:
         """The facts that the last line of this run needs; one that is not done is not kept waiting for large tables."""

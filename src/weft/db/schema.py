@@ -233,10 +233,16 @@ def check_links(connection: sqlite3.Connection) -> None:
     _run(connection, f"DROP VIEW image;\nDROP VIEW file;\nDROP VIEW shown_file;\n{FILE_VIEWS}")
 
 
+def name_the_links_of_documents(connection: sqlite3.Connection) -> None:
+    """The kind of the links inside of documents (G5)."""
+    kind = LinkKind.DOCUMENT
+    connection.execute("INSERT OR IGNORE INTO link_kind VALUES(?, ?)", (kind.value, kind.label))
+
+
 MIGRATIONS = (
     create, keep_duplicates, sort_the_seen_set, find_sketches, narrow_the_queue, name_the_urls_of_pages, keep_texts,
     keep_what_orders_were_told, tell_the_places_of_documents, keep_renderings, keep_items, keep_files,
-    check_links,
+    check_links, name_the_links_of_documents,
 )  # fmt: skip
 VERSION = len(MIGRATIONS)
 _VERSION_WITH_PAGE_URL = 6

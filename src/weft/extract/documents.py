@@ -1,4 +1,7 @@
-"""What a document says: title, author, pages, text. It runs in a process of its own (``document_process``)."""
+"""What a document says: title, author, pages, text, and where its links lead.
+
+It runs in a process of its own (``document_process``).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ import io
 import posixpath
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any, Final
 from xml.etree import ElementTree
 
@@ -14,8 +18,12 @@ import msgspec
 
 MAX_TEXT: Final = 10_000_000  # characters
 MAX_PART_B: Final = 100_000_000  # of one file in the archive of an office document, unpacked
+MAX_LINKS: Final = 10_000
+MAX_REFERENCE: Final = 2_000  # characters
 _LINES = re.compile(r"[^\S\n]*\n\s*")
 _SLIDE = re.compile(r"ppt/slides/slide(\d+)\.xml")
+_RELATIONS = re.compile(r"(?:word|ppt/slides|xl/worksheets)/_rels/[a-z]+(\d*)\.xml\.rels")
+_HREF: Final = "{http://www.w3.org/1999/xlink}href"
 _OPEN_XML: Final = "application/vnd.openxmlformats-officedocument."
 _OPEN_DOCUMENT: Final = "application/vnd.oasis.opendocument."
 _OLE: Final = frozenset(
@@ -31,6 +39,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     pages: int | None = None  # of a PDF, or slides of a presentation
     text: str | None = None
     problem: str | None = None  # why it could not be read, or not all of it
+    links: tuple[str, ...] | None = None  # where its links lead, each once, as they are written
 
 
 def is_readable(media: str) -> bool:
@@ -65,8 +74,10 @@ def _pdf(body: bytes) -> Document:
     with pypdfium2.PdfDocument(body) as document:
         said = document.get_metadata_dict(skip_empty=True)
         pages, texts, length = len(document), [], 0
+        links: list[str] = []
         for number in range(pages):
             page = document[number]
+            links += _links_of_page(document, page)
             textpage = page.get_textpage()
             texts.append(textpage.get_text_bounded())
             textpage.close()
@@ -76,8 +87,27 @@ def _pdf(body: bytes) -> Document:
                 break
         text, problem = _bounded("\n".join(texts).replace("\r", ""))
         return Document(
-            title=_said(said.get("Title")), author=_said(said.get("Author")), pages=pages, text=text, problem=problem
-        )
+            title=_said(said.get("Title")), author=_said(said.get("Author")), pages=pages, text=text, problem=problem,
+            links=_bounded_links(links),
+        )  # fmt: skip
+
+
+def _links_of_page(document: Any, page: Any) -> Iterator[str]:
+    """The addresses behind the links of a page of a PDF."""
+    from ctypes import byref, c_int, create_string_buffer
+
+    from pypdfium2 import raw
+
+    position, link = c_int(0), raw.FPDF_LINK()
+    for _ in range(MAX_LINKS):
+        if not raw.FPDFLink_Enumerate(page, byref(position), byref(link)):
+            return
+        action = raw.FPDFLink_GetAction(link)
+        if action and raw.FPDFAction_GetType(action) == raw.PDFACTION_URI:
+            buffer = create_string_buffer(MAX_REFERENCE + 2)
+            size = raw.FPDFAction_GetURIPath(document, action, buffer, len(buffer))
+            if size <= len(buffer):  # else nothing was written
+                yield buffer.value.decode("utf-8", "replace")
 
 
 # ---- archives of XML
@@ -92,7 +122,24 @@ def _open_xml(body: bytes) -> Document:
             name for name in ("word/document.xml", "xl/sharedStrings.xml") if name in names
         ]
         text, problem = _bounded("\n".join(_text(_part(archive, name), {"p", "si"}, {"t"}) for name in parts))
-        return Document(title=title, author=author, pages=len(slides) or None, text=text, problem=problem)
+        links = _links_of_parts(archive, names)
+        return Document(title=title, author=author, pages=len(slides) or None, text=text, problem=problem, links=links)
+
+
+def _links_of_parts(archive: zipfile.ZipFile, names: set[str]) -> tuple[str, ...] | None:
+    """Where the parts of a document link to, in the order of its slides or sheets; None where this cannot be read."""
+    relations = sorted((int(match[1] or 0), name) for name in names if (match := _RELATIONS.fullmatch(name)))
+    try:
+        return _bounded_links(target for _, name in relations for target in _hyperlinks(_part(archive, name)))
+    except Exception:  # the border to foreign code: the text of the document was read all the same
+        return None
+
+
+def _hyperlinks(relations: ElementTree.Element) -> Iterator[str]:
+    """The addresses outside of the document that a part of it links to."""
+    for relation in relations.iter():
+        if relation.get("TargetMode") == "External" and relation.get("Type", "").endswith("/hyperlink"):
+            yield relation.get("Target", "")
 
 
 def _open_document(body: bytes) -> Document:
@@ -102,7 +149,8 @@ def _open_document(body: bytes) -> Document:
         root = _part(archive, "content.xml")
         slides = sum(_name(element) == "page" for element in root.iter())
         text, problem = _bounded(_text(root, {"p", "h"}, None))
-        return Document(title=title, author=author, pages=slides or None, text=text, problem=problem)
+        links = _bounded_links(element.get(_HREF, "") for element in root.iter() if _name(element) == "a")
+        return Document(title=title, author=author, pages=slides or None, text=text, problem=problem, links=links)
 
 
 def _part(archive: zipfile.ZipFile, name: str) -> ElementTree.Element:
@@ -172,6 +220,12 @@ def _decoded(value: object, encoding: str) -> str | None:
 
 def _said(value: object) -> str | None:
     return " ".join(value.replace("\0", "").split())[:2_000] or None if isinstance(value, str) else None
+
+
+def _bounded_links(found: Iterable[str]) -> tuple[str, ...]:
+    """The first of the addresses, each once."""
+    tidy = (reference.strip() for reference in found)
+    return tuple(islice(dict.fromkeys(one for one in tidy if 0 < len(one) <= MAX_REFERENCE), MAX_LINKS))
 
 
 def _bounded(text: str) -> tuple[str, str | None]:

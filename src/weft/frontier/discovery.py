@@ -7,6 +7,7 @@ written are changed by UPDATE at once.
 from __future__ import annotations
 
 import sqlite3
+from array import array
 from collections import deque
 from collections.abc import Callable, Sequence
 
@@ -91,6 +92,22 @@ class Discovery:
         self.moved: list[int] = []
         self._lowered: deque[int] = deque()
         self.tell_links: Callable[[int, Infos, bytearray], None] | None = None  # of each page that is read
+
+    def mention(self, links: Links, source: str) -> tuple[str, int]:
+        """Links that bring nothing in, as they are stored, and how many lead to other sites."""
+        self.known.prefetch(links.targets)
+        infos = memoryview(array("Q", map(self._mentioned, links.targets)))
+        external = self._page_site_of(source).external_links(links.targets)
+        return packed_links(links, infos, bytearray(len(links.targets))), external
+
+    def _mentioned(self, url: str) -> int:
+        """What is known of a URL. One that is new gets a name, of its page where another spelling has one."""
+        info = self._seen.recent.find(url)
+        if info is not None:
+            return info
+        known = self._seen.id_of_key(self._normalizer.key(url), url) if url.startswith("http") else None
+        page = self.known.page_of(known) if known is not None else 0
+        return pack(self.known.spelling(url, page), DEPTH_MAX, 0)
 
     # ---- offers ----------------------------------------------------------------------------------------------
 

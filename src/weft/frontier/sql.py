@@ -285,6 +285,10 @@ class SqlFrontier:
         """The id of the text of a URL that need not be a page."""
         return self.known.name(url)
 
+    def mention(self, links: Links, source: str) -> tuple[str, int]:
+        """The links of a document that was read after the crawl, as they are stored; how many lead to other sites."""
+        return self.discovery.mention(links, source)
+
     def finish_offers(self) -> None:
         """Admits seeds that settling has brought, and follows pages that came nearer."""
         for url, source in self._settling.later_seeds:

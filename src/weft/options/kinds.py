@@ -17,8 +17,8 @@ from weft.spec import ON_SCREEN, RESULT_IN_FOLDER, About, Reader
 
 
 def _link_kinds() -> Sequence[str]:
-    """The kinds of links that can be followed: forms are never sent."""
-    return [kind.label for kind in LinkKind if kind is not LinkKind.FORM]
+    """The kinds of links that can be followed: forms are never sent, and documents are read when a run is over."""
+    return [kind.label for kind in LinkKind if kind not in (LinkKind.FORM, LinkKind.DOCUMENT)]
 
 
 READERS: dict[str, Kind] = {
