@@ -131,6 +131,7 @@ def test_a_host_that_is_down_and_one_that_robots_forbids(site: Site, weft: Weft)
     assert (target, source, status, anchor, others) == (down, site.at("/"), None, "down", [])
     assert error
     assert site.asked("/x", "closed.test") == 0
+    assert pages(weft) == [site.at("/")]
 
 
 def test_redirects_are_followed_and_bring_nothing_in(site: Site, weft: Weft) -> None:
@@ -175,6 +176,20 @@ def test_limits_are_for_pages(site: Site, weft: Weft) -> None:
     assert resumed.code == 0, resumed.stderr
     checked(weft)
     assert pages(weft) == [site.at(f"/{number}") for number in range(3)]
+
+
+def test_a_scope_that_grows_makes_pages_of_what_was_checked(site: Site, weft: Weft) -> None:
+    site.page("/", [site.at("/a", OTHER)])
+    site.page("/a", ["/b"], host=OTHER)
+    site.page("/b", host=OTHER)
+    crawl(weft, site.at("/"), "--check-links")
+    assert pages(weft) == [site.at("/")]
+    assert weft("add", "out", site.at("/c", OTHER)).code == 0
+    resumed = weft("resume", "out", *QUICK[:5])
+    assert resumed.code == 0, resumed.stderr
+    checked(weft)
+    assert sorted(pages(weft)) == sorted([site.at("/"), *(site.at(path, OTHER) for path in ("/a", "/b", "/c"))])
+    assert broken(weft) == {}
 
 
 @pytest.mark.parametrize("processes", ["1", "2"])

@@ -27,6 +27,9 @@ COUNTED_VISIT = f"""CASE WHEN p.visit <= :newest THEN p.visit WHEN p.visit IS NO
 NO_FILE = f"coalesce(v.purpose, 0) NOT IN ({Purpose.FILE.value}, {Purpose.CHECK.value})"
 """That a visit ``v``, if there is one, did not bring a file, and was not a check."""
 
+NO_CHECK = "(p.state IS NULL OR p.reason IS NULL)"
+"""That a page ``p`` is not a target that is only checked, asked or not: these alone have a state and a reason."""
+
 
 class Page(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """One URL of a crawl, as `weft pages` shows it. URLs, texts and numbers are None where there are none.

@@ -10,7 +10,7 @@ import msgspec
 
 from weft.derive.body import Content
 from weft.derive.read.links import in_links_of
-from weft.derive.read.model import COUNTED_VISIT, NO_FILE, Page
+from weft.derive.read.model import COUNTED_VISIT, NO_CHECK, NO_FILE, Page
 from weft.errors import Cause
 from weft.text.dates import iso_of_ms
 
@@ -128,7 +128,7 @@ SELECT p.id, p.visit, p.state, p.reason, p.cause, p.depth, p.attempts, p.key, o.
 FROM page p JOIN url o ON o.id = p.id LEFT JOIN url u ON u.id = p.url
      LEFT JOIN visit v ON v.id = {COUNTED_VISIT}
      LEFT JOIN visit fv ON fv.id = p.found_in LEFT JOIN url f ON f.id = fv.url
-WHERE p.id > :after AND (:with_files OR {NO_FILE}) ORDER BY p.id LIMIT :most
+WHERE p.id > :after AND (:with_files OR ({NO_FILE} AND {NO_CHECK})) ORDER BY p.id LIMIT :most
 """
 _SHARED = "SELECT v.hash FROM json_each(?) j JOIN visit v ON v.hash = j.value GROUP BY v.hash HAVING count(*) > 1"
 _BODY_OF = """
