@@ -433,6 +433,22 @@ def test_links_inside_documents(site: Site, weft: Weft) -> None:
     assert json.loads(weft("status", folder, "--json").stdout)["waiting"] == 0
 
 
+def test_an_address_in_a_document_may_become_a_page(site: Site, weft: Weft) -> None:
+    """A later run that finds it on a page asks for it, once."""
+    site.page("/", ["/a.pdf", "/page"])
+    site.page("/page", ["/other"])
+    site.page("/other")
+    site.file("/a.pdf", linking_pdf([site.at("/other")]), "application/pdf")
+    folder = crawl(weft, site.at("/"), "--documents", "--max-pages", "1")
+    assert rows(folder, "SELECT links FROM file") == [(1,)]
+    assert site.asked("/other") == site.asked("/page") == 0
+    assert weft("resume", folder, "--max-pages", "none").code == 0
+    assert site.asked("/other") == site.asked("/a.pdf") == 1
+    leads_to = rows(folder, "SELECT to_page IS NOT NULL FROM link WHERE kind = 'document'")
+    assert leads_to == [(1,)]
+    assert weft("check", folder).code == 0
+
+
 def test_a_document_that_takes_too_long_or_too_much_costs_only_itself() -> None:
     slow = DocumentProcess(time_s=0.0)
     with closing(slow):
