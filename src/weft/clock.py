@@ -30,7 +30,7 @@ class Clock:
 
     @classmethod
     def going_on(cls, start_s: float, epoch_ms: int) -> Clock:
-        """The same clock in another process of this machine; ``started`` gives what it takes."""
+        """The clock of the crawl in another process of this machine, made from its ``started``."""
         clock = cls()
         clock._start, clock._epoch_ms = start_s, epoch_ms
         return clock

@@ -83,7 +83,7 @@ def is_shown(answer: Fetched, target: str | None) -> bool:
 
 
 def with_detail(done: Concluded, detail: str) -> Concluded:
-    """The same with a further detail among its facts."""
+    """A copy of a conclusion, with one more detail among its facts."""
     if not detail:
         return done
     told = "; ".join(filter(None, (done.facts.detail, detail)))[:DETAIL_MAX]
@@ -140,7 +140,7 @@ def _detail_of(answer: Fetched, redirect_to: str | None, parsed: Parsed) -> str 
 def conclude_file(
     done: Concluded, answer: Fetched, media: str, file: FileFacts | None, links: Links | None = None
 ) -> Concluded:
-    """The same conclusion, where the answer is a file: it does not count as a page, and is not kept in part.
+    """The conclusion of an answer that is a file: a file does not count as a page, and is never kept in part.
 
     ``links`` are those of a style sheet.
     """
@@ -163,7 +163,7 @@ def conclude_file(
 
 
 def conclude_check(done: Concluded) -> Concluded:
-    """The same conclusion, where only the answer itself was wanted. Where HEAD was refused, GET is asked at once."""
+    """The conclusion of a link that was only checked. A page that refuses HEAD is asked by GET at once."""
     facts = msgspec.structs.replace(done.facts, truncated=False, size=None, hash=None)
     asks_again = done.lease.asked is not None and (
         (done.state == "E" and done.condemns is None) or (facts.status or 0) >= 400

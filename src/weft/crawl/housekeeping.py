@@ -115,7 +115,7 @@ class AddedSeeds:
 
 
 class Housekeeping:
-    """See the module. The loop calls ``look`` after each tick."""
+    """The chores between ticks: memory, stop files, added seeds, finishers. The loop calls ``look`` after each tick."""
 
     def __init__(
         self, folder: Folder, stop_file: StopFile, memory: MemoryWatch, added: AddedSeeds,

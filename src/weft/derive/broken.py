@@ -16,7 +16,7 @@ _ALWAYS_S = 0.05
 
 
 def broken_words(folder: str | Path, links: int, elapsed_s: float) -> str | None:
-    """What is said of broken links at the end of a crawl of so many links; None where there are none."""
+    """The sentence about broken links that ends a crawl; None where no link is broken."""
     how = command("links", folder, "--broken")
     if links / _LINKS_A_SECOND > max(_ALWAYS_S, elapsed_s * _SHARE):
         with StoredCrawl(folder) as crawl:

@@ -34,7 +34,7 @@ class WarcProblem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WarcReport(msgspec.Struct, kw_only=True):
-    """What is in a file; ``problems`` holds the first thousand, ``wrong`` counts them all."""
+    """The records of one file; ``problems`` holds the first thousand faults, ``wrong`` counts all of them."""
 
     file: str
     records: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""What is exported, and which pages of the crawl."""
+"""An order for an export: its form, its target, and the pages that it takes."""
 
 from __future__ import annotations
 
