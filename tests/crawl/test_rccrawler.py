@@ -12,35 +12,10 @@ from pathlib import Path
 import networkx
 import pytest
 from command import Weft
+from rccrawler_files import SETTINGS
 from until import wait_until
 from web import Site
 
-SETTINGS = (
-    'ApplicationManager = "TextFileAM"  \n'
-    'ApplicationFinishers = "WorkIsDoneAF,  \n'
-    'TimeoutAF,StopFileAF"  \n'
-    'DataManager = "BMICDM"  \n'
-    'DownloadingThread = "DT0"  \n'
-    'ParsingThread = "PT0"  \n'
-    "ParsingThreadsCount = 2  \n"
-    'RoutineThread = "RT0"  \n'
-    'UrlAnalyzingThread = "EmptyUAT"  \n'
-    'ResultUnloaders = "GephiSiteGraphRU,TestRU"  \n'
-    "DownloadingThreadPDChunkSizeMultiplier = 5\n"
-    "ParsingThreadPDChunkSize = 20  \n"
-    "DownloadingThreadSleepTime = 1  \n"
-    "ParsingThreadSleepTime = 1  \n"
-    "RoutineThreadSleepTime = 1000  \n"
-    'CommonLogFile = "logs/common_log.csv"  \n'
-    'ErrorLogFile = "logs/error_log.csv"  \n'
-    "DisplayCommonLog = 1  \n"
-    "DisplayErrorLog = 1  \n"
-    'RobotsTxtClass = "OnlyDisallowRobotsTxt"  \n'
-    "TimeoutSeconds = 240000  \n"
-    'ResultFolder = "result"  \n'
-    "SaveDuplicates = 1  \n"
-    'StopFile = "stop.txt"\n'
-)
 """The example of the description, blanks at the ends of lines and the wrapped text included."""
 
 ANY_TEST = ("--resolve", "*.test=127.0.0.1")

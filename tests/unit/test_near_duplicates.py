@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 import re
-import string
 
 import numpy as np
 import pytest
+from drawn_texts import text_of, true_jaccard
 from hypothesis import given
 from hypothesis import strategies as st
 from web import HTML
@@ -27,32 +27,9 @@ from weft.parse.bounds import tree_of
 from weft.parse.text import flat_text, plain_text, visible_text
 from weft.spec import MinHash, Similarity
 
-WORDS = [
-    "".join(random.Random(number).choices(string.ascii_lowercase + "éžш漢", k=number % 7 + 2)) for number in range(900)
-]
-
-
 GOLDEN_SHINGLES = [527997863467987495, 1036916195839264147]
 GOLDEN_CLASSIC = [97399570, 75143422, 80172609]
 GOLDEN_FAST = [54082, 56777, 58385]
-
-
-def true_jaccard(one: str, other: str) -> float:
-    """The Jaccard index as the definition has it, by sets of texts."""
-    sets = []
-    for text in (one, other):
-        flat = " ".join(text.split())
-        sets.append({flat[at : at + 8] for at in range(len(flat) - 7)})
-    return len(sets[0] & sets[1]) / len(sets[0] | sets[1]) if all(sets) else 0.0
-
-
-def text_of(seed: int, words: int, changed: int = 0) -> str:
-    """A text; ``changed`` words of it differ from those of the same seed without."""
-    draw = random.Random(seed)
-    chosen = draw.choices(WORDS, k=words)
-    for at in random.Random(-seed).sample(range(words), changed):
-        chosen[at] = f"x{at}y"
-    return " ".join(chosen)
 
 
 @given(st.text(max_size=60), st.text(max_size=60))

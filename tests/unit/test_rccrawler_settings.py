@@ -9,37 +9,12 @@ import pytest
 from command import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
+from rccrawler_files import SETTINGS
 
 from weft.errors import SpecError
 from weft.options import crawl_order
 from weft.options.foreign.rccrawler import KEYS, read_settings
 
-SETTINGS = (
-    'ApplicationManager = "TextFileAM"  \n'
-    'ApplicationFinishers = "WorkIsDoneAF,  \n'
-    'TimeoutAF,StopFileAF"  \n'
-    'DataManager = "BMICDM"  \n'
-    'DownloadingThread = "DT0"  \n'
-    'ParsingThread = "PT0"  \n'
-    "ParsingThreadsCount = 2  \n"
-    'RoutineThread = "RT0"  \n'
-    'UrlAnalyzingThread = "EmptyUAT"  \n'
-    'ResultUnloaders = "GephiSiteGraphRU,TestRU"  \n'
-    "DownloadingThreadPDChunkSizeMultiplier = 5\n"
-    "ParsingThreadPDChunkSize = 20  \n"
-    "DownloadingThreadSleepTime = 1  \n"
-    "ParsingThreadSleepTime = 1  \n"
-    "RoutineThreadSleepTime = 1000  \n"
-    'CommonLogFile = "logs/common_log.csv"  \n'
-    'ErrorLogFile = "logs/error_log.csv"  \n'
-    "DisplayCommonLog = 1  \n"
-    "DisplayErrorLog = 1  \n"
-    'RobotsTxtClass = "OnlyDisallowRobotsTxt"  \n'
-    "TimeoutSeconds = 240000  \n"
-    'ResultFolder = "result"  \n'
-    "SaveDuplicates = 1  \n"
-    'StopFile = "stop.txt"\n'
-)
 """The example of the description, blanks at the ends of lines and the wrapped text included."""
 
 
